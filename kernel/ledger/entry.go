@@ -1,0 +1,223 @@
+package ledger
+
+import (
+	"github.com/reprise-dev/reprise/kernel/blob"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+)
+
+// Codes of entries.
+const (
+	// ErrBody means that a body is not what its kind allows: not canonical,
+	// too large, or with a member that the kind does not have. On append mend
+	// the caller; found in a ledger, trust the entry no longer.
+	ErrBody fault.Invalid = "ledger.bad_body"
+	// ErrAbsent means that a body or an attachment that is needed is not
+	// there: withheld, erased or lost.
+	ErrAbsent fault.Integrity = "ledger.content_absent"
+)
+
+// MaxBody is the size limit of a body, in bytes. What is larger is an
+// attachment.
+const MaxBody = 64 << 10
+
+// MaxAttachments is how many attachments an entry may have.
+const MaxAttachments = 64
+
+// Entry is one entry as it is stored. Nothing in it is derived: the id is a
+// claim that [Verify] checks.
+type Entry struct {
+	ID     canon.Digest
+	Header []byte
+	Scope  string // of the body; the unit of its erasure
+	Salt   canon.Salt
+	Body   []byte      // nil if absent
+	Parts  []blob.Part // one for each attachment that the body names, in that order
+}
+
+// Attachment is what a body says of one attachment.
+type Attachment struct {
+	Name string
+	Type string // media type
+	Size int64
+	Bind canon.Digest
+}
+
+// Content is an attachment as an engine gives it: the bytes themselves.
+type Content struct {
+	Name  string
+	Type  string
+	Bytes []byte
+}
+
+// Decision is what an engine concludes: an entry without its place. The
+// shell draws salts, stores the contents and writes att and refs.
+type Decision struct {
+	Kind     Kind
+	Body     canon.Value // an object without att and refs
+	Contents []Content
+}
+
+// Draft is an entry that is about to be appended.
+type Draft struct {
+	Kind  Kind
+	Body  canon.Value // an object without att and refs
+	Refs  canon.Value // an object of place ids, or absent
+	Att   []Attachment
+	Parts []blob.Part
+	Scope string
+	Salt  canon.Salt
+	T     string
+}
+
+// Position is a place in a ledger: how many entries it has and the id of the
+// last. The zero Position is that of an empty ledger.
+type Position struct {
+	Count int64
+	Last  canon.Digest
+}
+
+// Next makes the entry that follows at, and the position behind it. It
+// refuses a body that Verify would refuse.
+func (at Position) Next(run RunID, d Draft) (Entry, Position, error) {
+	const op = "ledger.Next"
+	if len(d.Att) != len(d.Parts) || len(d.Att) > MaxAttachments {
+		return Entry{}, at, fault.New(ErrBody, op, "%d attachments with %d parts; the limit is %d", len(d.Att), len(d.Parts), MaxAttachments)
+	}
+	v := d.Body
+	if len(d.Att) > 0 {
+		v = v.With("att", attValue(d.Att))
+	}
+	if !d.Refs.IsZero() && d.Refs.Len() > 0 {
+		v = v.With("refs", d.Refs)
+	}
+	body, err := canon.Encode(v, canon.Native)
+	if err != nil {
+		return Entry{}, at, fault.Wrap(ErrBody, op, err, "a %s body", d.Kind)
+	}
+	if _, err := checkMembers(d.Kind, body); err != nil {
+		return Entry{}, at, err
+	}
+	return at.next(run, d, body)
+}
+
+func (at Position) next(run RunID, d Draft, body []byte) (Entry, Position, error) {
+	const op = "ledger.Next"
+	if len(body) > MaxBody {
+		return Entry{}, at, fault.New(ErrBody, op, "a %s body of %d bytes is over the limit of %d; put what is long into an attachment", d.Kind, len(body), MaxBody)
+	}
+	h := Header{
+		Run: run, N: at.Count, Prev: at.Last, Kind: d.Kind, Type: BodyType,
+		Size: int64(len(body)), Bind: canon.Bind(&d.Salt, body), T: d.T,
+	}
+	e := Entry{
+		Header: h.Append(make([]byte, 0, 384)),
+		Scope:  d.Scope, Salt: d.Salt, Body: body, Parts: d.Parts,
+	}
+	e.ID = ID(e.Header)
+	return e, Position{Count: at.Count + 1, Last: e.ID}, nil
+}
+
+func attValue(list []Attachment) canon.Value {
+	vs := make([]canon.Value, len(list))
+	for i, a := range list {
+		vs[i] = canon.Object(
+			canon.M("bind", canon.String(a.Bind.String())),
+			canon.M("name", canon.String(a.Name)),
+			canon.M("size", canon.Int(a.Size)),
+			canon.M("type", canon.String(a.Type)),
+		)
+	}
+	return canon.Array(vs...)
+}
+
+// Open is a parsed entry: the header and the members of the body.
+type Opened struct {
+	Header
+	ID    canon.Digest
+	Body  canon.Value // as stored, att and refs included
+	Att   []Attachment
+	Parts []blob.Part
+}
+
+// Parse reads e. It checks the form, not the hashes; an absent body gives an
+// Opened whose Body is absent.
+func Parse(e *Entry) (Opened, error) {
+	h, err := ParseHeader(e.Header)
+	if err != nil {
+		return Opened{}, err
+	}
+	o := Opened{Header: h, ID: e.ID, Parts: e.Parts}
+	if e.Body == nil {
+		return o, nil
+	}
+	if o.Body, err = canon.Parse(e.Body); err != nil {
+		return Opened{}, err
+	}
+	o.Att, err = parseAtt(o.Body.Get("att"))
+	return o, err
+}
+
+// Ref returns a reference to the entry, as refs hold it.
+func (o *Opened) Ref() canon.Value { return Ref{o.Run, o.N, o.ID}.Value() }
+
+// Data returns the member data of the body.
+func (o *Opened) Data() canon.Value { return o.Body.Get("data") }
+
+// Attachment returns the place of the attachment of that name, or -1.
+func (o *Opened) Attachment(name string) int {
+	for i, a := range o.Att {
+		if a.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func parseAtt(v canon.Value) ([]Attachment, error) {
+	if v.IsZero() {
+		return nil, nil
+	}
+	if v.Kind() != canon.KindArray || v.Len() == 0 || v.Len() > MaxAttachments {
+		return nil, fault.New(ErrBody, "ledger.Parse", "att is not a list of 1 to %d attachments", MaxAttachments)
+	}
+	out := make([]Attachment, v.Len())
+	for i, a := range v.Elems() {
+		d, err := canon.ParseDigest(a.Get("bind").Str())
+		size, ok := a.Get("size").AsInt()
+		name, ok2 := a.Get("name").AsString()
+		typ, ok3 := a.Get("type").AsString()
+		if err != nil || !ok || !ok2 || !ok3 || a.Len() != 4 || size < 0 || name == "" {
+			return nil, fault.New(ErrBody, "ledger.Parse", "att/%d is not {bind, name, size, type}", i)
+		}
+		out[i] = Attachment{Name: name, Type: typ, Size: size, Bind: d}
+	}
+	return out, nil
+}
+
+// Ref names an entry of this or of another ledger.
+type Ref struct {
+	Run RunID
+	N   int64
+	ID  canon.Digest
+}
+
+// Value returns r as refs hold it: {id, n, run}.
+func (r Ref) Value() canon.Value {
+	return canon.Object(
+		canon.M("id", canon.String(r.ID.String())),
+		canon.M("n", canon.Int(r.N)),
+		canon.M("run", canon.String(string(r.Run))),
+	)
+}
+
+// ParseRef reads what [Ref.Value] writes.
+func ParseRef(v canon.Value) (Ref, error) {
+	id, err := canon.ParseDigest(v.Get("id").Str())
+	n, ok := v.Get("n").AsInt()
+	run := RunID(v.Get("run").Str())
+	if err != nil || !ok || n < 0 || !run.Valid() || v.Len() != 3 {
+		return Ref{}, fault.New(ErrBody, "ledger.ParseRef", "not a reference {id, n, run}")
+	}
+	return Ref{run, n, id}, nil
+}
