@@ -1,0 +1,39 @@
+package canon
+
+import (
+	"crypto/sha256"
+	"hash"
+)
+
+// Binder computes [Bind] over bytes that come in pieces. It can be used again
+// and again and then allocates nothing. It is not for concurrent use.
+type Binder struct {
+	salt Salt
+	h    hash.Hash
+}
+
+// NewBinder returns a Binder that has seen no bytes.
+func NewBinder(salt *Salt) *Binder {
+	b := &Binder{h: sha256.New()}
+	b.Reset(salt)
+	return b
+}
+
+// Reset begins anew with the salt given.
+func (b *Binder) Reset(salt *Salt) {
+	b.salt = *salt
+	b.h.Reset()
+	block := pad(b.salt[:], innerPad)
+	b.h.Write(block[:])
+}
+
+// Write adds bytes. It never fails.
+func (b *Binder) Write(p []byte) (int, error) { return b.h.Write(p) }
+
+// Sum returns the binding of all bytes written since the last Reset. More can
+// be written afterwards.
+func (b *Binder) Sum() Digest {
+	var inner Digest
+	b.h.Sum(inner[:0])
+	return outer(b.salt[:], inner)
+}
