@@ -244,3 +244,5 @@ func (p *parser) integer() int64 {
 
 // maxSafe is the largest integer that every JSON reader keeps.
 const maxSafe = 1<<53 - 1
+
+func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }

@@ -1,0 +1,147 @@
+package ledger
+
+import (
+	"bytes"
+
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+)
+
+// body holds the raw members of a canonical body that the kernel itself
+// reads. It exists because Verify must not build a tree for every entry.
+type body struct {
+	att, refs, delta, world []byte
+}
+
+// checkMembers refuses a body that is not a canonical object in the native
+// profile, or that has a member its kind does not have.
+func checkMembers(k Kind, b []byte) (body, error) {
+	const op = "ledger.checkMembers"
+	var out body
+	if !k.Known() {
+		return out, fault.New(ErrBody, op, "unknown kind %q", k)
+	}
+	if len(b) > MaxBody {
+		return out, fault.New(ErrBody, op, "%d bytes are over the limit of %d", len(b), MaxBody)
+	}
+	if err := canon.Check(b, canon.Native); err != nil {
+		return out, fault.Wrap(ErrBody, op, err, "a %s body", k)
+	}
+	if b[0] != '{' {
+		return out, fault.New(ErrBody, op, "a %s body is not an object", k)
+	}
+	for rest := b; ; {
+		name, value, next, ok := member(rest)
+		if !ok {
+			return out, nil
+		}
+		rest = next
+		if !k.allows(name) {
+			return out, fault.New(ErrBody, op, "a %s body has no member %q", k, name)
+		}
+		switch string(name) {
+		case "att":
+			out.att = value
+		case "refs":
+			out.refs = value
+		case "delta":
+			out.delta = value
+		case "world":
+			out.world = value
+		}
+	}
+}
+
+// member returns the first member of a canonical object, from its opening
+// brace or from the comma before the member. The name is as it stands, with
+// its escapes.
+func member(b []byte) (name, value, rest []byte, ok bool) {
+	if len(b) < 3 || b[1] != '"' {
+		return nil, nil, nil, false
+	}
+	b = b[1:]
+	n := stringEnd(b)
+	name = b[1 : n-1]
+	b = b[n+1:]
+	n = valueEnd(b)
+	return name, b[:n], b[n:], true
+}
+
+// element returns the first element of a canonical array, from its opening
+// bracket or from the comma before the element.
+func element(b []byte) (value, rest []byte, ok bool) {
+	if len(b) < 3 {
+		return nil, nil, false
+	}
+	b = b[1:]
+	n := valueEnd(b)
+	return b[:n], b[n:], true
+}
+
+// field returns the raw value of one member of a canonical object, or nil.
+func field(obj []byte, name string) []byte {
+	for {
+		n, v, rest, ok := member(obj)
+		if !ok {
+			return nil
+		}
+		if string(n) == name {
+			return v
+		}
+		obj = rest
+	}
+}
+
+// stringEnd returns the length of the string at the front of b.
+func stringEnd(b []byte) int {
+	i := 1
+	for {
+		q := bytes.IndexByte(b[i:], '"')
+		back := 0
+		for j := i + q - 1; j >= 1 && b[j] == '\\'; j-- {
+			back++
+		}
+		i += q + 1
+		if back%2 == 0 {
+			return i
+		}
+	}
+}
+
+// valueEnd returns the length of the value at the front of b.
+func valueEnd(b []byte) int {
+	switch b[0] {
+	case '"':
+		return stringEnd(b)
+	case '{', '[':
+	default:
+		i := 0
+		for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' {
+			i++
+		}
+		return i
+	}
+	depth := 0
+	for i := 0; ; {
+		switch b[i] {
+		case '"':
+			i += stringEnd(b[i:])
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+			if depth == 0 {
+				return i + 1
+			}
+		}
+		i++
+	}
+}
+
+// safeInt reads a canonical integer; ok is false if raw is none.
+func safeInt(raw []byte) (int64, bool) {
+	p := parser{rest: raw}
+	n := p.integer()
+	return n, !p.failed && len(p.rest) == 0
+}

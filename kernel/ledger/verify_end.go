@@ -1,0 +1,223 @@
+package ledger
+
+import (
+	"fmt"
+
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/sign"
+)
+
+// commit folds the delta of a commit (T-05, T-10). A commit that cannot be
+// applied leaves the world as it was before it.
+func (v *verifier) commit(e *Entry, n int64, m body, ok bool) error {
+	v.res.Phases[iFold].Checked++
+	if !ok {
+		v.fail(iFold, Finding{Code: ErrAbsent, N: n, Where: "body", Msg: "the commit cannot be read, so the world behind it is not known"})
+		return nil
+	}
+	list, err := canon.Parse(m.delta)
+	if err != nil {
+		v.failErr(iFold, n, "delta", ErrDelta, err)
+		return nil
+	}
+	changes, err := ParseDelta(list)
+	if err != nil {
+		v.failErr(iFold, n, "delta", ErrDelta, err)
+		return nil
+	}
+	for i, c := range changes {
+		var value *canon.Digest
+		if c.Att != "" {
+			if value, err = v.worldValue(e, m.att, c.Att); err != nil {
+				return err
+			}
+		}
+		if err := v.res.World.Apply(c, value); err != nil {
+			v.failErr(iFold, n, fmt.Sprintf("delta/%d", i), fault.CodeOf(err), err)
+			return nil
+		}
+	}
+	return nil
+}
+
+// worldValue returns what stands for an attachment in the world, or nil if
+// its bytes are absent. That they are the recorded ones was checked before.
+func (v *verifier) worldValue(e *Entry, att []byte, name string) (*canon.Digest, error) {
+	i := 0
+	for rest := att; ; i++ {
+		raw, next, ok := element(rest)
+		if !ok || i >= len(e.Parts) {
+			return nil, nil
+		}
+		if rest = next; string(field(raw, "name")) == string(canon.AppendString(nil, name)) {
+			break
+		}
+	}
+	if e.Parts[i].Recipe == nil || v.ev.Attachment == nil {
+		return nil, nil
+	}
+	d := NewWorldValue()
+	if err := v.ev.Attachment(e, i, d); err != nil {
+		if c := fault.ClassOf(err); c == fault.ClassIntegrity || c == fault.ClassNotFound {
+			return nil, nil
+		}
+		return nil, err
+	}
+	sum := d.Sum()
+	return &sum, nil
+}
+
+// advanceHead reads the next head that can be read.
+func (v *verifier) advanceHead() error {
+	for {
+		st, err, more := v.nextHead()
+		if err != nil {
+			return err
+		}
+		if !more {
+			v.head = nil
+			return nil
+		}
+		v.res.Phases[iSignatures].Checked++
+		h, env, err := ParseHead(st.Envelope)
+		if err != nil {
+			v.failErr(iSignatures, st.Count-1, "head", fault.CodeOf(err), err)
+			continue
+		}
+		if h.Run != v.ev.Run {
+			v.fail(iSignatures, Finding{Code: ErrHeadMismatch, N: h.Count - 1, Where: "head", Expected: string(v.ev.Run), Found: string(h.Run), Msg: "a head of another ledger"})
+			continue
+		}
+		v.head, v.envelope = &h, env
+		return nil
+	}
+}
+
+// heads compares the heads that stand at the present position.
+func (v *verifier) heads() error {
+	for v.head != nil && v.head.Count <= v.res.At.Count {
+		v.compareHead()
+		if err := v.advanceHead(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *verifier) compareHead() {
+	h := v.head
+	where := fmt.Sprintf("head of %d entries", h.Count)
+	if h.Count < v.res.At.Count {
+		v.fail(iSignatures, Finding{Code: ErrHeadMismatch, N: h.Count - 1, Where: where, Msg: "the heads are not in order"})
+		return
+	}
+	if root := v.res.Tree.Root(); h.Root != root || h.Last != v.res.At.Last {
+		v.fail(iSignatures, Finding{Code: ErrHeadMismatch, N: h.Count - 1, Where: where, Expected: h.Root.String(), Found: root.String(), Msg: "the signed head says other than the entries"})
+		return
+	}
+	v.signature(h, where)
+}
+
+func (v *verifier) signature(h *Head, where string) {
+	if v.ev.Keys == nil {
+		return
+	}
+	key, known := v.ev.Keys.Find(v.envelope.KeyID)
+	if !known || key.Role != sign.RoleHead {
+		if v.ev.Keys.Trusted() {
+			v.remark("head of %d entries is signed by key %s, which your trusted root does not list: it earns no level", h.Count, v.envelope.KeyID)
+		}
+		return
+	}
+	if err := v.envelope.Check(key.Key, HeadType); err != nil {
+		v.failErr(iSignatures, h.Count-1, where, ErrHeadSignature, err)
+		return
+	}
+	if key.State == sign.Revoked {
+		v.fail(iSignatures, Finding{Code: ErrHeadSignature, N: h.Count - 1, Where: where, Found: key.Key.ID().String(), Msg: "the key was revoked"})
+		return
+	}
+	v.res.Heads++
+	v.res.HeadN, v.res.HeadKey = h.Count, key.Key.ID()
+	if v.ev.Keys.Trusted() {
+		v.earned = h.Count
+		v.retired = key.State == sign.Retired
+	}
+}
+
+func (v *verifier) remark(format string, args ...any) {
+	if len(v.res.Remarks) < 20 {
+		v.res.Remarks = append(v.res.Remarks, fmt.Sprintf(format, args...))
+	}
+}
+
+func (v *verifier) finish() error {
+	r := v.res
+	if r.At.Count == 0 {
+		v.fail(iLoad, Finding{Code: ErrEmpty, N: -1, Where: "ledger", Msg: "there is no entry"})
+	}
+	for v.head != nil {
+		v.fail(iSignatures, Finding{Code: ErrHeadMismatch, N: v.head.Count - 1, Where: fmt.Sprintf("head of %d entries", v.head.Count), Expected: fmt.Sprintf("%d entries", v.head.Count), Found: fmt.Sprintf("%d entries", r.At.Count), Msg: "the ledger is shorter than a signed head: its end was cut off"})
+		if err := v.advanceHead(); err != nil {
+			return err
+		}
+	}
+	v.pins()
+	v.world()
+	r.Unsigned = r.At.Count - v.earned
+	if v.earned > 0 && !r.Failed() {
+		r.Level = LevelSigned
+	}
+	v.closing()
+	r.Phases[iReport].Checked = 1
+	return nil
+}
+
+func (v *verifier) pins() {
+	if v.ev.Expect == nil {
+		return
+	}
+	v.res.Phases[iPins].Checked++
+	if !v.expected {
+		v.fail(iPins, Finding{Code: ErrExpectedHead, N: v.ev.Expect.Count - 1, Where: "expected head", Expected: v.ev.Expect.Last.String(), Found: fmt.Sprintf("%d entries", v.res.At.Count), Msg: "the ledger does not contain the head that you know: it was rolled back or rebuilt"})
+	}
+}
+
+func (v *verifier) world() {
+	if v.recorded == nil && v.ev.World == nil {
+		return
+	}
+	got, whole := v.res.World.Hash()
+	for _, want := range []*canon.Digest{v.recorded, v.ev.World} {
+		if want == nil {
+			continue
+		}
+		v.res.Phases[iWorld].Checked++
+		if alive, absent := v.res.World.Len(); !whole {
+			v.remark("partial: %d of %d world values are present, so the world hash cannot be compared", alive-absent, alive)
+			v.res.Withheld++
+		} else if *want != got {
+			v.fail(iWorld, Finding{Code: ErrWorldMismatch, N: v.res.At.Count - 1, Where: "world", Expected: want.String(), Found: got.String(), Msg: "the folded world is another one"})
+		}
+	}
+}
+
+func (v *verifier) closing() {
+	r := v.res
+	if !r.Sealed {
+		v.remark("unsealed: the run was not closed, so entries after the last may be missing")
+	}
+	if len(v.calls) > 0 {
+		v.remark("%d calls are open", len(v.calls))
+	}
+	if v.ev.Keys.Trusted() && r.Unsigned > 0 {
+		v.remark("%d unsigned: no trusted head covers the last entries", r.Unsigned)
+	}
+	if v.retired {
+		v.remark("the last head is by a retired key: its time is not provable")
+	}
+	if r.Withheld > 0 {
+		v.remark("%d contents are withheld and were not checked", r.Withheld)
+	}
+}
