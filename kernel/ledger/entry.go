@@ -77,45 +77,68 @@ type Position struct {
 	Last  canon.Digest
 }
 
-// Next makes the entry that follows at, and the position behind it. It
-// refuses a body that Verify would refuse.
-func (at Position) Next(run RunID, d Draft) (Entry, Position, error) {
-	const op = "ledger.Next"
+// Prepared is a draft whose body is written and bound. Only its place is
+// missing, so that a writer holds its lock for little more than one hash.
+type Prepared struct {
+	kind  Kind
+	t     string
+	body  []byte
+	bind  canon.Digest
+	scope string
+	salt  canon.Salt
+	parts []blob.Part
+}
+
+// Size returns about how many bytes the entry takes in a store.
+func (p *Prepared) Size() int {
+	n := len(p.body) + 512
+	for i := range p.parts {
+		n += len(p.parts[i].Recipe) + 64
+	}
+	return n
+}
+
+// Prepare writes the body of d. It refuses what [Verify] would refuse.
+func Prepare(d Draft) (Prepared, error) {
+	const op = "ledger.Prepare"
 	if len(d.Att) != len(d.Parts) || len(d.Att) > MaxAttachments {
-		return Entry{}, at, fault.New(ErrBody, op, "%d attachments with %d parts; the limit is %d", len(d.Att), len(d.Parts), MaxAttachments)
+		return Prepared{}, fault.New(ErrBody, op, "%d attachments with %d parts; the limit is %d", len(d.Att), len(d.Parts), MaxAttachments)
 	}
 	v := d.Body
 	if len(d.Att) > 0 {
 		v = v.With("att", attValue(d.Att))
 	}
-	if !d.Refs.IsZero() && d.Refs.Len() > 0 {
+	if d.Refs.Len() > 0 {
 		v = v.With("refs", d.Refs)
 	}
 	body, err := canon.Encode(v, canon.Native)
 	if err != nil {
-		return Entry{}, at, fault.Wrap(ErrBody, op, err, "a %s body", d.Kind)
+		return Prepared{}, fault.Wrap(ErrBody, op, err, "a %s body", d.Kind)
+	}
+	if len(body) > MaxBody {
+		return Prepared{}, fault.New(ErrBody, op, "a %s body of %d bytes is over the limit of %d; put what is long into an attachment", d.Kind, len(body), MaxBody)
 	}
 	if _, err := checkMembers(d.Kind, body); err != nil {
-		return Entry{}, at, err
+		return Prepared{}, err
 	}
-	return at.next(run, d, body)
+	return Prepared{
+		kind: d.Kind, t: d.T, body: body, bind: canon.Bind(&d.Salt, body),
+		scope: d.Scope, salt: d.Salt, parts: d.Parts,
+	}, nil
 }
 
-func (at Position) next(run RunID, d Draft, body []byte) (Entry, Position, error) {
-	const op = "ledger.Next"
-	if len(body) > MaxBody {
-		return Entry{}, at, fault.New(ErrBody, op, "a %s body of %d bytes is over the limit of %d; put what is long into an attachment", d.Kind, len(body), MaxBody)
-	}
+// Next makes the entry that follows at, and the position behind it.
+func (at Position) Next(run RunID, p Prepared) (Entry, Position) {
 	h := Header{
-		Run: run, N: at.Count, Prev: at.Last, Kind: d.Kind, Type: BodyType,
-		Size: int64(len(body)), Bind: canon.Bind(&d.Salt, body), T: d.T,
+		Run: run, N: at.Count, Prev: at.Last, Kind: p.kind, Type: BodyType,
+		Size: int64(len(p.body)), Bind: p.bind, T: p.t,
 	}
 	e := Entry{
 		Header: h.Append(make([]byte, 0, 384)),
-		Scope:  d.Scope, Salt: d.Salt, Body: body, Parts: d.Parts,
+		Scope:  p.scope, Salt: p.salt, Body: p.body, Parts: p.parts,
 	}
 	e.ID = ID(e.Header)
-	return e, Position{Count: at.Count + 1, Last: e.ID}, nil
+	return e, Position{Count: at.Count + 1, Last: e.ID}
 }
 
 func attValue(list []Attachment) canon.Value {
@@ -131,7 +154,7 @@ func attValue(list []Attachment) canon.Value {
 	return canon.Array(vs...)
 }
 
-// Open is a parsed entry: the header and the members of the body.
+// Opened is a parsed entry: the header and the members of the body.
 type Opened struct {
 	Header
 	ID    canon.Digest

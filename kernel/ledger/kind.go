@@ -52,7 +52,7 @@ var (
 	outcomeMembers = []string{"code", "redacted", "status"}
 	commitMembers  = []string{"delta", "name", "rules"}
 	sealMembers    = []string{"status", "world"}
-	namedMembers   = []string{"name", "rules"}
+	namedMembers   = []string{"from", "name", "rules"} // from: the entry came from outside and is an input
 )
 
 // Known reports whether k is one of the kinds of this version.

@@ -42,7 +42,7 @@ type Listed struct {
 
 // Manifest is a numbered list of keys, signed by the root key.
 type Manifest struct {
-	Seq  int64 // from 0, without gaps
+	Seq  int64        // from 0, without gaps
 	Prev canon.Digest // of the envelope before; zero for 0
 	Root PublicKey
 	Keys []Listed // sorted by key id

@@ -1,0 +1,331 @@
+package drive
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"strings"
+	"time"
+
+	"github.com/reprise-dev/reprise/kernel/blob"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+// Boundary is where calls cross: that of the session, or that under a call
+// which makes calls itself, such as a job's agent.
+type Boundary struct {
+	s     *Session
+	path  string
+	under int64 // the entry of the enclosing call; meaningful if path is set
+}
+
+// Exchange is one call on its way. It belongs to one goroutine, and must be
+// ended exactly once, with [Exchange.End], unless Begin gave an error.
+type Exchange struct {
+	s       *Session
+	n       int64 // of the call entry
+	key     effect.Key
+	call    effect.Call
+	answer  effect.Answer
+	started time.Time
+	record  *ledger.Opened // the recorded outcome
+	stream  *Stream
+}
+
+// Begin takes a call. If its source makes it, the caller makes it and ends
+// the exchange; if its source answers it, [Exchange.Answered] has the answer.
+// A call without an answer is recorded too, and gives the source's error.
+func (b Boundary) Begin(ctx context.Context, c effect.Call) (*Exchange, error) {
+	s := b.s
+	if err := c.Fill(); err != nil {
+		return nil, err
+	}
+	x := &Exchange{s: s, call: c, started: s.cfg.Now()}
+	x.key = effect.Key{Path: b.path, Match: c.Match}
+	s.mu.Lock()
+	place := x.key
+	x.key.Occurrence = s.seen[place]
+	s.seen[place]++
+	s.counts.Calls++
+	answer, refusal := s.sources(x.key.Depth(), c.Kind).Answer(x.key, &c)
+	s.mu.Unlock()
+	x.answer = answer
+
+	g, err := x.begin(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	if refusal != nil {
+		return nil, x.refuse(ctx, refusal)
+	}
+	switch answer.Mode {
+	case effect.MakeIt:
+		s.count(&s.counts.Live)
+		if c.Class.Waits() {
+			err = g.wait(ctx)
+		}
+	case effect.Recorded:
+		s.count(&s.counts.Recorded)
+		x.record, err = s.record.Open(ctx, answer.Recorded.Outcome.N)
+	case effect.Given:
+		s.count(&s.counts.Given)
+	}
+	return x, err
+}
+
+func (s *Session) count(n *int64) {
+	s.mu.Lock()
+	*n++
+	s.mu.Unlock()
+}
+
+// begin appends the call entry. A call that equals its record points at it
+// and stores no bytes.
+func (x *Exchange) begin(ctx context.Context, b Boundary) (*group, error) {
+	s := x.s
+	refs := canon.Object()
+	if b.path != "" {
+		refs = refs.With("under", canon.Int(b.under))
+	}
+	contents := x.call.Contents
+	if r := x.answer.Recorded; r != nil {
+		o, err := s.record.Open(ctx, r.Call.N)
+		if err != nil {
+			return nil, err
+		}
+		if sameContents(o, contents) {
+			refs = refs.With("pin", r.Call.Value())
+			contents = nil
+		}
+	}
+	ref, g, err := s.append(ledger.KindCall, x.call.Body(x.key), refs, contents)
+	x.n = ref.N
+	return g, err
+}
+
+// sameContents reports whether the recorded attachments hold these contents.
+// The commitments answer that, so nothing needs to be read.
+func sameContents(o *ledger.Opened, contents []ledger.Content) bool {
+	if len(o.Att) != len(contents) || len(o.Parts) != len(contents) {
+		return false
+	}
+	for i, c := range contents {
+		if o.Att[i].Name != c.Name || !o.Att[i].Holds(o.Parts[i].Salt, c.Bytes) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxMisses bounds what a session keeps of calls without an answer.
+const maxMisses = 1000
+
+// refuse records that a call got no answer, and returns why.
+func (x *Exchange) refuse(ctx context.Context, why error) error {
+	s := x.s
+	s.mu.Lock()
+	s.counts.Missed++
+	if len(s.misses) < maxMisses {
+		s.misses = append(s.misses, Miss{Key: x.key, Call: x.call, N: x.n, Err: why})
+	}
+	s.mu.Unlock()
+	if err := x.End(ctx, effect.Outcome{Status: effect.Error, Code: fault.CodeOf(why)}); err != nil {
+		return err
+	}
+	return why
+}
+
+// N returns the number of the call's entry.
+func (x *Exchange) N() int64 { return x.n }
+
+// Under returns the boundary for calls that this call makes.
+func (x *Exchange) Under() Boundary {
+	return Boundary{s: x.s, path: x.key.Under(), under: x.n}
+}
+
+// Live reports whether the caller must make the call.
+func (x *Exchange) Live() bool { return x.answer.Mode == effect.MakeIt }
+
+// Record returns the record that answers the call, or nil.
+func (x *Exchange) Record() *effect.Record { return x.answer.Recorded }
+
+// Answered returns the outcome that answers the call, without contents; ok is
+// false if the caller must make it.
+func (x *Exchange) Answered() (o effect.Outcome, ok bool, err error) {
+	switch x.answer.Mode {
+	case effect.Recorded:
+		o, err = effect.ParseOutcome(x.record.Body)
+		return o, true, err
+	case effect.Given:
+		return *x.answer.Outcome, true, nil
+	default:
+		return o, false, nil
+	}
+}
+
+// Content returns a recorded content of that name. An absent one gives
+// [ledger.ErrAbsent].
+func (x *Exchange) Content(ctx context.Context, name string) ([]byte, error) {
+	if x.answer.Mode == effect.Given {
+		for _, c := range x.answer.Outcome.Contents {
+			if c.Name == name {
+				return c.Bytes, nil
+			}
+		}
+	} else if x.record != nil {
+		if i := x.record.Attachment(name); i >= 0 {
+			return x.s.record.Bytes(ctx, x.record, i)
+		}
+	}
+	return nil, fault.New(ledger.ErrAbsent, "drive.Content", "the outcome has no content %q", name)
+}
+
+// Contents returns all contents of the outcome that answers the call.
+func (x *Exchange) Contents(ctx context.Context) ([]ledger.Content, error) {
+	if x.answer.Mode == effect.Given {
+		return x.answer.Outcome.Contents, nil
+	}
+	return x.s.record.Contents(ctx, x.record)
+}
+
+// End records what came back and returns when it is durable; in a replay it
+// does not wait. An outcome that came from the record points at it and stores
+// no bytes; o is ignored then.
+func (x *Exchange) End(ctx context.Context, o effect.Outcome) error {
+	s := x.s
+	refs := canon.Object(canon.M("call", canon.Int(x.n)))
+	d := ledger.Draft{Kind: ledger.KindOutcome}
+	var st stage
+	if x.record != nil {
+		d.Body = ledger.Compared(x.record.Body)
+		d.Refs = refs.With("pin", x.record.Ref())
+	} else {
+		d.Body, d.Refs = o.Body(), refs
+		for _, c := range o.Contents {
+			if err := s.attach(&d, &st, c); err != nil {
+				return err
+			}
+		}
+		if x.stream != nil {
+			if err := x.stream.attach(&d, &st); err != nil {
+				return err
+			}
+		}
+	}
+	_, g, err := s.appendDraft(d, st.chunks)
+	if err != nil {
+		return err
+	}
+	if !s.lazy {
+		err = g.wait(ctx)
+	}
+	if x.stream != nil && err == nil {
+		x.stream.drop()
+	}
+	return err
+}
+
+// Stream takes an answer that is still coming.
+type Stream struct {
+	x      *Exchange
+	name   string
+	typ    string
+	w      *blob.Writer
+	st     stage
+	timing []byte
+	last   time.Time
+	size   int64
+	staged *staged
+}
+
+// TimingName is the name of the attachment that says when the parts of an
+// answer came: for each part, as unsigned varints, the nanoseconds since the
+// part before (the first: since the call) and its length in bytes.
+const TimingName = "timing"
+
+// Stream begins an answer whose bytes come one part after another. Head is
+// what the outcome will say beside them as far as it is known; it is staged
+// with them, for the case that the process is killed.
+func (x *Exchange) Stream(name, typ string, head canon.Value) (*Stream, error) {
+	salt, err := x.s.salts.next()
+	if err != nil {
+		return nil, err
+	}
+	st := &Stream{x: x, name: name, typ: typ, last: x.started}
+	st.w = newBlobWriter(x.s, salt, typ, &st.st)
+	if st.staged, err = x.s.spool.begin(x.n, name, typ, head); err != nil {
+		return nil, err
+	}
+	x.stream = st
+	return st, nil
+}
+
+func newBlobWriter(s *Session, salt canon.Salt, typ string, st *stage) *blob.Writer {
+	return blob.NewWriter(s.scope, salt, isJSON(typ), st.keep(s))
+}
+
+// Write takes the next part. It is staged when Write returns: it outlives
+// this process, though not yet the loss of power.
+func (st *Stream) Write(p []byte) (int, error) {
+	now := st.x.s.cfg.Now()
+	dt := elapsed(st.last, now)
+	st.last = now
+	if err := st.staged.write(dt, p); err != nil {
+		return 0, err
+	}
+	return st.write(dt, p)
+}
+
+func (st *Stream) write(dt int64, p []byte) (int, error) {
+	st.timing = binary.AppendUvarint(st.timing, uint64(dt))
+	st.timing = binary.AppendUvarint(st.timing, uint64(len(p)))
+	st.size += int64(len(p))
+	return st.w.Write(p)
+}
+
+// Size returns how many bytes came.
+func (st *Stream) Size() int64 { return st.size }
+
+func (st *Stream) attach(d *ledger.Draft, to *stage) error {
+	part, bind, err := st.w.Close()
+	if err != nil {
+		return err
+	}
+	d.Att = append(d.Att, ledger.Attachment{Name: st.name, Type: st.typ, Size: st.size, Bind: bind})
+	d.Parts = append(d.Parts, part)
+	to.chunks = append(to.chunks, st.st.chunks...)
+	return st.x.s.attach(d, to, ledger.Content{Name: TimingName, Type: ledger.TimingType, Bytes: st.timing})
+}
+
+func (st *Stream) drop() { st.staged.remove() }
+
+// Part is when one part of an answer came and how long it is.
+type Part struct {
+	After time.Duration // since the part before; of the first: since the call
+	Size  int
+}
+
+// ParseTiming reads the attachment [TimingName].
+func ParseTiming(b []byte) ([]Part, error) {
+	r := bytes.NewReader(b)
+	var out []Part
+	for r.Len() > 0 {
+		dt, err := binary.ReadUvarint(r)
+		n, err2 := binary.ReadUvarint(r)
+		if err != nil || err2 != nil || dt > 1<<62 || n > 1<<40 {
+			return nil, fault.New(effect.ErrCall, "drive.ParseTiming", "the timing of an answer cannot be read")
+		}
+		out = append(out, Part{After: time.Duration(dt), Size: int(n)})
+	}
+	return out, nil
+}
+
+// isJSON reports whether content of that type is cut as JSON.
+func isJSON(typ string) bool {
+	typ, _, _ = strings.Cut(typ, ";")
+	typ = strings.ToLower(strings.TrimSpace(typ))
+	return typ == "application/json" || strings.HasSuffix(typ, "+json")
+}

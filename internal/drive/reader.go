@@ -1,0 +1,172 @@
+package drive
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+
+	"github.com/reprise-dev/reprise/kernel/blob"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+// Reader reads entries and contents of one recorded run by number. It keeps a
+// bounded window of both, because a replay asks for neighbours. It is safe
+// for concurrent use.
+type Reader struct {
+	store Store
+	run   ledger.RunID
+
+	mu     sync.Mutex
+	window map[int64]*ledger.Opened
+	chunks map[canon.Digest][]byte
+	held   int
+}
+
+const (
+	readAhead  = 128     // entries that are read at once
+	maxWindow  = 4096    // entries that are kept
+	maxHeld    = 8 << 20 // bytes of chunks that are kept
+	maxContent = 1 << 30 // bytes of one content that Bytes gives back
+)
+
+// NewReader returns a reader of a run.
+func NewReader(store Store, run ledger.RunID) *Reader {
+	return &Reader{store: store, run: run, window: map[int64]*ledger.Opened{}, chunks: map[canon.Digest][]byte{}}
+}
+
+// Run returns the run that is read.
+func (r *Reader) Run() ledger.RunID { return r.run }
+
+// Open returns entry n, which must have its body.
+func (r *Reader) Open(ctx context.Context, n int64) (*ledger.Opened, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if o := r.window[n]; o != nil {
+		return o, nil
+	}
+	if len(r.window) > maxWindow {
+		clear(r.window)
+	}
+	last := n + readAhead
+	for e, err := range r.store.Read(ctx, r.run, n) {
+		if err != nil {
+			return nil, err
+		}
+		o, err := ledger.Parse(e)
+		if err != nil {
+			return nil, err
+		}
+		r.window[o.N] = &o
+		if o.N >= last {
+			break
+		}
+	}
+	o := r.window[n]
+	if o == nil {
+		return nil, fault.New(ledger.ErrNotFound, "drive.Reader", "run %s has no entry %d", r.run, n)
+	}
+	if o.Body.IsZero() {
+		return nil, fault.New(ledger.ErrAbsent, "drive.Reader", "the body of entry %d is absent", n)
+	}
+	return o, r.resolve(ctx, o)
+}
+
+// resolve gives an entry that points at another one, because its contents
+// were the same, the attachments of that one.
+func (r *Reader) resolve(ctx context.Context, o *ledger.Opened) error {
+	pin := o.Body.Get("refs").Get("pin")
+	if pin.IsZero() || len(o.Att) > 0 {
+		return nil
+	}
+	ref, err := ledger.ParseRef(pin)
+	if err != nil {
+		return err
+	}
+	for e, err := range r.store.Read(ctx, ref.Run, ref.N) {
+		if err != nil {
+			return err
+		}
+		there, err := ledger.Parse(e)
+		if err != nil {
+			return err
+		}
+		if there.ID != ref.ID || there.Body.IsZero() {
+			return fault.New(ledger.ErrAbsent, "drive.Reader", "entry %d points at entry %d of run %s, which is not the one that it names", o.N, ref.N, ref.Run)
+		}
+		if err := r.resolve(ctx, &there); err != nil {
+			return err
+		}
+		o.Att, o.Parts = there.Att, there.Parts
+		return nil
+	}
+	return fault.New(ledger.ErrAbsent, "drive.Reader", "entry %d points at entry %d of run %s, which is not in this store", o.N, ref.N, ref.Run)
+}
+
+// WriteTo writes the bytes of attachment i of o to w, whatever their size.
+func (r *Reader) WriteTo(ctx context.Context, o *ledger.Opened, i int, w io.Writer) error {
+	if i >= len(o.Parts) || o.Parts[i].Recipe == nil {
+		return fault.New(ledger.ErrAbsent, "drive.Reader", "attachment %d of entry %d is absent", i, o.N)
+	}
+	return blob.Rebuild(o.Parts[i], r.get(ctx, o.Parts[i].Scope), w)
+}
+
+// Bytes returns the bytes of attachment i of o, and checks that they are the
+// recorded ones.
+func (r *Reader) Bytes(ctx context.Context, o *ledger.Opened, i int) ([]byte, error) {
+	if i < len(o.Att) && o.Att[i].Size > maxContent {
+		return nil, fault.New(blob.ErrTooLarge, "drive.Reader", "attachment %d of entry %d has %d bytes", i, o.N, o.Att[i].Size)
+	}
+	var buf bytes.Buffer
+	if i < len(o.Att) {
+		buf.Grow(int(min(o.Att[i].Size, 1<<20)))
+	}
+	if err := r.WriteTo(ctx, o, i, &buf); err != nil {
+		return nil, err
+	}
+	if !o.Att[i].Holds(o.Parts[i].Salt, buf.Bytes()) {
+		return nil, fault.New(ledger.ErrBindMismatch, "drive.Reader", "attachment %d of entry %d is not the one that was recorded", i, o.N)
+	}
+	return buf.Bytes(), nil
+}
+
+// Contents returns all contents of o but its timing.
+func (r *Reader) Contents(ctx context.Context, o *ledger.Opened) ([]ledger.Content, error) {
+	var out []ledger.Content
+	for i, a := range o.Att {
+		if a.Type == ledger.TimingType {
+			continue
+		}
+		b, err := r.Bytes(ctx, o, i)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ledger.Content{Name: a.Name, Type: a.Type, Bytes: b})
+	}
+	return out, nil
+}
+
+func (r *Reader) get(ctx context.Context, scope string) blob.Get {
+	return func(id canon.Digest) ([]byte, error) {
+		r.mu.Lock()
+		b, ok := r.chunks[id]
+		r.mu.Unlock()
+		if ok {
+			return b, nil
+		}
+		b, err := r.store.Get(ctx, scope, id)
+		if err != nil {
+			return nil, err
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.held += len(b); r.held > maxHeld {
+			clear(r.chunks)
+			r.held = len(b)
+		}
+		r.chunks[id] = b
+		return b, nil
+	}
+}

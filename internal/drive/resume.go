@@ -1,0 +1,142 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/reprise-dev/reprise/kernel/effect"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+// ErrSealed means that a run has ended and takes nothing more. Branch from it.
+const ErrSealed fault.Conflict = "drive.run_sealed"
+
+// Resume goes on with a run that was not sealed. Calls that were open when
+// its process ended are closed as interrupted, with the bytes that came. A run
+// whose writer may still be alive gives [ledger.ErrLeased].
+func Resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Session, error) {
+	if _, err := cfg.Store.Acquire(ctx, run, cfg.Holder, leaseTTL); err != nil {
+		return nil, err
+	}
+	var at ledger.Position
+	var tree ledger.Tree
+	seen := map[effect.Key]int64{}
+	open := map[int64]effect.Key{}
+	var order []int64
+	for e, err := range cfg.Store.Read(ctx, run, 0) {
+		if err != nil {
+			return nil, err
+		}
+		p, err := ledger.Parse(e)
+		if err != nil {
+			return nil, err
+		}
+		at = ledger.Position{Count: at.Count + 1, Last: ledger.ID(e.Header)}
+		tree.Append(at.Last)
+		switch p.Kind {
+		case ledger.KindCall:
+			_, k, err := effect.ParseCall(p.Body)
+			if err != nil {
+				return nil, err
+			}
+			open[p.N] = k
+			order = append(order, p.N)
+			seen[effect.Key{Path: k.Path, Match: k.Match}] = k.Occurrence + 1
+		case ledger.KindOutcome:
+			n, _ := p.Body.Get("refs").Get("call").AsInt()
+			delete(open, n)
+		case ledger.KindSeal:
+			return nil, fault.New(ErrSealed, "drive.Resume", "run %s is sealed", run)
+		}
+	}
+	if at.Count == 0 {
+		return nil, fault.New(ledger.ErrNotFound, "drive.Resume", "there is no run %s", run)
+	}
+	s, err := begin(ctx, cfg, run, o, at, tree)
+	if err != nil {
+		return nil, err
+	}
+	s.seen = seen
+	for _, n := range order {
+		if k, ok := open[n]; ok {
+			if err := s.interrupt(ctx, n, k); err != nil {
+				return nil, errors.Join(err, s.w.close(ctx))
+			}
+		}
+	}
+	return s, nil
+}
+
+// interrupt closes a call that another process left open.
+func (s *Session) interrupt(ctx context.Context, n int64, k effect.Key) error {
+	x := &Exchange{s: s, n: n, key: k, started: s.cfg.Now()}
+	p, err := readPartial(s.cfg.Spool, s.run, n)
+	if err != nil {
+		return err
+	}
+	o := effect.Outcome{Status: effect.Interrupted}
+	if p != nil {
+		o.Data = p.head
+		if err := x.refill(p); err != nil {
+			return err
+		}
+	}
+	return x.End(ctx, o)
+}
+
+// refill makes the stream that the killed process had.
+func (x *Exchange) refill(p *partial) error {
+	salt, err := x.s.salts.next()
+	if err != nil {
+		return err
+	}
+	st := &Stream{x: x, name: p.name, typ: p.typ}
+	st.w = newBlobWriter(x.s, salt, p.typ, &st.st)
+	x.stream = st
+	for _, f := range p.frames {
+		if _, err := st.write(f.dt, f.bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Recover closes the open calls of every run whose process was killed, and
+// returns those runs. They stay unsealed: nobody knows how they would have
+// gone on. Runs that a live process may still be writing are left alone.
+func Recover(ctx context.Context, cfg Config) ([]ledger.RunID, error) {
+	if cfg.Spool == "" {
+		return nil, nil
+	}
+	dirs, err := os.ReadDir(cfg.Spool)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.Wrap(ErrSpool, "drive.Recover", err, "the spool folder")
+	}
+	var done []ledger.RunID
+	for _, d := range dirs {
+		run := ledger.RunID(d.Name())
+		if !run.Valid() {
+			continue
+		}
+		s, err := Resume(ctx, cfg, run, Opening{})
+		switch {
+		case errors.Is(err, ledger.ErrLeased):
+			continue
+		case errors.Is(err, ErrSealed), errors.Is(err, ledger.ErrNotFound):
+			err = (&spool{dir: cfg.Spool + string(os.PathSeparator) + string(run)}).close()
+		case err == nil:
+			done = append(done, run)
+			err = s.Close(ctx)
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}

@@ -1,0 +1,296 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/reprise-dev/reprise/kernel/blob"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/sign"
+)
+
+// Store is what a session writes to: entries and chunks, durable together.
+type Store interface {
+	ledger.Store
+	blob.Store
+}
+
+// Config is what a session needs from the world. Every field is required but
+// Signer and Spool.
+type Config struct {
+	Store  Store
+	Now    func() time.Time
+	Rand   io.Reader   // a cryptographic source
+	Signer sign.Signer // signs heads; nil: the run reaches no level above 0
+	Spool  string      // folder for bytes that are still coming; empty: they are not staged
+	Holder string      // names this process among the writers of the store
+}
+
+const (
+	leaseTTL   = 10 * time.Second
+	headEvery  = time.Second
+	lazyFlush  = 50 * time.Millisecond
+	queueBytes = 8 << 20 // a writer waits when more than this is not durable yet
+	retries    = 5
+)
+
+// writer puts the entries of one run in order and makes them durable in
+// groups: what is appended while one group is being stored is the next group.
+type writer struct {
+	cfg   Config
+	run   ledger.RunID
+	lease ledger.Lease
+	lazy  bool // nobody waits for single entries: a replay
+
+	mu     sync.Mutex
+	at     ledger.Position
+	tree   ledger.Tree
+	next   *group
+	err    error // sticky: after it nothing is stored any more
+	room   *sync.Cond
+	queued int // bytes that are not durable
+
+	wake    chan struct{}
+	stop    chan struct{}
+	stopped chan struct{}
+
+	headCount int64 // of the last signed head
+	headTime  time.Time
+}
+
+// group is what one append stores.
+type group struct {
+	batch ledger.Batch
+	size  int
+	done  chan struct{}
+	err   error
+}
+
+func newGroup(at ledger.Position) *group {
+	return &group{batch: ledger.Batch{At: at}, done: make(chan struct{})}
+}
+
+// wait returns when the group is durable, or the reason why it never will be.
+func (g *group) wait(ctx context.Context) error {
+	select {
+	case <-g.done:
+		return g.err
+	case <-ctx.Done():
+		return fault.Wrap(ledger.ErrStore, "drive.wait", context.Cause(ctx), "gave up before the entry was durable")
+	}
+}
+
+func newWriter(cfg Config, lease ledger.Lease, at ledger.Position, tree ledger.Tree, lazy bool) *writer {
+	w := &writer{
+		cfg: cfg, run: lease.Run, lease: lease, lazy: lazy, at: at, tree: tree, next: newGroup(at),
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	w.room = sync.NewCond(&w.mu)
+	go w.loop()
+	return w
+}
+
+// append puts an entry behind the last one. The chunks must be its own: they
+// are kept until they are stored.
+func (w *writer) append(p ledger.Prepared, chunks []blob.Chunk) (ledger.Ref, *group, error) {
+	size := p.Size()
+	for i := range chunks {
+		size += len(chunks[i].Bytes)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.err == nil && w.queued > queueBytes {
+		w.room.Wait()
+	}
+	if w.err != nil {
+		return ledger.Ref{}, nil, w.err
+	}
+	e, at := w.at.Next(w.run, p)
+	w.tree.Append(e.ID)
+	w.at = at
+	g := w.next
+	g.batch.Entries = append(g.batch.Entries, e)
+	g.batch.Chunks = append(g.batch.Chunks, chunks...)
+	g.size += size
+	w.queued += size
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+	return ledger.Ref{Run: w.run, N: at.Count - 1, ID: e.ID}, g, nil
+}
+
+func (w *writer) loop() {
+	defer close(w.stopped)
+	renew := time.NewTicker(leaseTTL / 3)
+	defer renew.Stop()
+	head := time.NewTimer(headEvery)
+	defer head.Stop()
+	for {
+		select {
+		case <-w.wake:
+			if w.lazy {
+				w.linger()
+			}
+			w.flush(false)
+		case <-head.C:
+			w.flush(false)
+			head.Reset(headEvery)
+		case <-renew.C:
+			w.renew()
+		case <-w.stop:
+			w.flush(true)
+			return
+		}
+	}
+}
+
+// linger lets more entries gather, because nobody waits for these.
+func (w *writer) linger() {
+	select {
+	case <-time.After(lazyFlush):
+	case <-w.stop:
+	}
+}
+
+// flush stores what has gathered, with a head if one is due.
+func (w *writer) flush(last bool) {
+	w.mu.Lock()
+	g, err := w.next, w.err
+	due := w.headDue(last)
+	if err != nil || len(g.batch.Entries) == 0 && !due {
+		w.mu.Unlock()
+		return
+	}
+	w.next = newGroup(w.at)
+	at, tree := w.at, w.tree.Clone()
+	w.mu.Unlock()
+
+	if due {
+		var st ledger.Statement
+		if st, err = w.sign(at, &tree); err == nil {
+			g.batch.Statements = append(g.batch.Statements, st)
+		}
+	}
+	if err == nil {
+		g.batch.Lease = w.lease
+		err = w.store(&g.batch, at)
+	}
+
+	w.mu.Lock()
+	w.queued -= g.size
+	if err != nil {
+		w.err = err
+	} else if due {
+		w.headCount, w.headTime = at.Count, w.cfg.Now()
+	}
+	w.room.Broadcast()
+	rest := w.next
+	w.mu.Unlock()
+	g.err = err
+	close(g.done)
+	if err != nil {
+		rest.err = err
+		close(rest.done)
+	}
+}
+
+// headDue reports whether the ledger has grown since its last head and that
+// is a second ago, or the run ends, or it has just begun.
+func (w *writer) headDue(last bool) bool {
+	if w.cfg.Signer == nil || w.at.Count <= w.headCount {
+		return false
+	}
+	return last || w.headCount == 0 || w.cfg.Now().Sub(w.headTime) >= headEvery
+}
+
+func (w *writer) sign(at ledger.Position, tree *ledger.Tree) (ledger.Statement, error) {
+	h := ledger.Head{Run: w.run, Count: at.Count, Last: at.Last, Root: tree.Root(), T: stamp(w.cfg.Now())}
+	envelope, err := h.Sign(w.cfg.Signer)
+	return ledger.Statement{Run: w.run, Type: ledger.HeadType, Count: at.Count, Envelope: envelope}, err
+}
+
+// store appends one batch. An acknowledgement that was lost is found by
+// reading where the ledger stands; a conflict that is none is tried again.
+func (w *writer) store(b *ledger.Batch, end ledger.Position) error {
+	ctx := context.Background() // what was begun is finished, whoever waits for it
+	var err error
+	for i := range retries {
+		if err = w.cfg.Store.Append(ctx, b); err == nil {
+			return nil
+		}
+		if c := fault.ClassOf(err); c != fault.ClassConflict && c != fault.ClassUnavailable {
+			return err
+		}
+		at, atErr := w.cfg.Store.At(ctx, w.run)
+		if errors.Is(atErr, ledger.ErrNotFound) {
+			at, atErr = ledger.Position{}, nil
+		}
+		if atErr == nil && at != b.At && at != end {
+			return fault.Wrap(ledger.ErrFenced, "drive.store", err, "another writer has appended to run %s", w.run)
+		}
+		time.Sleep(time.Duration(1<<i) * 5 * time.Millisecond)
+	}
+	return err
+}
+
+func (w *writer) renew() {
+	if _, err := w.cfg.Store.Acquire(context.Background(), w.run, w.cfg.Holder, leaseTTL); err != nil && fault.ClassOf(err) != fault.ClassUnavailable {
+		w.mu.Lock()
+		w.err = fault.Wrap(ledger.ErrFenced, "drive.renew", err, "the lease of run %s is lost", w.run)
+		w.room.Broadcast()
+		w.mu.Unlock()
+	}
+}
+
+// close stores the rest with a last head and gives the lease back.
+func (w *writer) close(ctx context.Context) error {
+	close(w.stop)
+	<-w.stopped
+	w.mu.Lock()
+	err := w.err
+	w.err = errClosed
+	w.room.Broadcast()
+	w.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	_, err = w.cfg.Store.Acquire(ctx, w.run, w.cfg.Holder, 0)
+	return err
+}
+
+// errClosed answers an append to a session that has ended.
+var errClosed = fault.New(ErrEnded, "drive.append", "the session has ended")
+
+// stamp is how times stand in headers.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
+
+// salts draws salts in blocks, because one read of the system's source costs
+// more than a hash.
+type salts struct {
+	mu   sync.Mutex
+	from io.Reader
+	buf  [64 * 32]byte
+	left int
+}
+
+func (s *salts) next() (salt canon.Salt, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left == 0 {
+		if _, err := io.ReadFull(s.from, s.buf[:]); err != nil {
+			return salt, fault.Wrap(ErrRandom, "drive.salts", err, "no randomness")
+		}
+		s.left = len(s.buf)
+	}
+	b := s.buf[len(s.buf)-s.left:]
+	copy(salt[:], b)
+	clear(b[:len(salt)])
+	s.left -= len(salt)
+	return salt, nil
+}

@@ -1,0 +1,4 @@
+package budget
+
+// Pico is money.
+type Pico int64
