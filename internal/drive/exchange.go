@@ -195,6 +195,11 @@ func (x *Exchange) Contents(ctx context.Context) ([]ledger.Content, error) {
 // does not wait. An outcome that came from the record points at it and stores
 // no bytes; o is ignored then.
 func (x *Exchange) End(ctx context.Context, o effect.Outcome) error {
+	_, err := x.end(ctx, o)
+	return err
+}
+
+func (x *Exchange) end(ctx context.Context, o effect.Outcome) (int64, error) {
 	s := x.s
 	refs := canon.Object(canon.M("call", canon.Int(x.n)))
 	d := ledger.Draft{Kind: ledger.KindOutcome}
@@ -206,18 +211,18 @@ func (x *Exchange) End(ctx context.Context, o effect.Outcome) error {
 		d.Body, d.Refs = o.Body(), refs
 		for _, c := range o.Contents {
 			if err := s.attach(&d, &st, c); err != nil {
-				return err
+				return -1, err
 			}
 		}
 		if x.stream != nil {
 			if err := x.stream.attach(&d, &st); err != nil {
-				return err
+				return -1, err
 			}
 		}
 	}
-	_, g, err := s.appendDraft(d, st.chunks)
+	ref, g, err := s.appendDraft(d, st.chunks)
 	if err != nil {
-		return err
+		return -1, err
 	}
 	if !s.lazy {
 		err = g.wait(ctx)
@@ -225,7 +230,7 @@ func (x *Exchange) End(ctx context.Context, o effect.Outcome) error {
 	if x.stream != nil && err == nil {
 		x.stream.drop()
 	}
-	return err
+	return ref.N, err
 }
 
 // Stream takes an answer that is still coming.

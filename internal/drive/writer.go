@@ -51,7 +51,8 @@ type writer struct {
 	at     ledger.Position
 	tree   ledger.Tree
 	next   *group
-	err    error // sticky: after it nothing is stored any more
+	last   *group // the group of the last entry
+	err    error  // sticky: after it nothing is stored any more
 	room   *sync.Cond
 	queued int // bytes that are not durable
 
@@ -114,6 +115,7 @@ func (w *writer) append(p ledger.Prepared, chunks []blob.Chunk) (ledger.Ref, *gr
 	w.tree.Append(e.ID)
 	w.at = at
 	g := w.next
+	w.last = g
 	g.batch.Entries = append(g.batch.Entries, e)
 	g.batch.Chunks = append(g.batch.Chunks, chunks...)
 	g.size += size
