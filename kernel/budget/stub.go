@@ -1,4 +1,0 @@
-package budget
-
-// Pico is money.
-type Pico int64
