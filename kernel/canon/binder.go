@@ -8,8 +8,10 @@ import (
 // Binder computes [Bind] over bytes that come in pieces. It can be used again
 // and again and then allocates nothing. It is not for concurrent use.
 type Binder struct {
-	salt Salt
-	h    hash.Hash
+	salt  Salt
+	h     hash.Hash
+	block [blockSize]byte // kept here, since what is passed to h escapes
+	inner Digest
 }
 
 // NewBinder returns a Binder that has seen no bytes.
@@ -23,8 +25,8 @@ func NewBinder(salt *Salt) *Binder {
 func (b *Binder) Reset(salt *Salt) {
 	b.salt = *salt
 	b.h.Reset()
-	block := pad(b.salt[:], innerPad)
-	b.h.Write(block[:])
+	b.block = pad(b.salt[:], innerPad)
+	b.h.Write(b.block[:])
 }
 
 // Write adds bytes. It never fails.
@@ -33,7 +35,6 @@ func (b *Binder) Write(p []byte) (int, error) { return b.h.Write(p) }
 // Sum returns the binding of all bytes written since the last Reset. More can
 // be written afterwards.
 func (b *Binder) Sum() Digest {
-	var inner Digest
-	b.h.Sum(inner[:0])
-	return outer(b.salt[:], inner)
+	b.h.Sum(b.inner[:0])
+	return outer(b.salt[:], b.inner)
 }

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"github.com/zeebo/blake3"
+
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
@@ -53,6 +55,9 @@ func isCapital(c byte) bool { return c >= 'A' && c <= 'F' }
 
 // SHA256 returns the SHA-256 of b.
 func SHA256(b []byte) Digest { return sha256.Sum256(b) }
+
+// BLAKE3 returns the BLAKE3-256 of b, by which [Thymos] names its contents.
+func BLAKE3(b []byte) Digest { return blake3.Sum256(b) }
 
 // onStack is how many bytes are put together on the stack and hashed at once,
 // which is faster than a hasher and allocates nothing.

@@ -2,7 +2,9 @@ package canon
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -12,6 +14,7 @@ import (
 // its bytes for ever, and a change is a new name.
 type Profile string
 
+// The profiles of Reprise itself.
 const (
 	// Native is the form of ledger headers and bodies: RFC 8785 over strings,
 	// booleans, null, arrays, objects and integers of at most 2^53-1.
@@ -25,24 +28,88 @@ const (
 	Foreign Profile = "reprise-foreign/v1"
 )
 
+// The profiles of the source documents. In all but Thymos a number whose token
+// has a fraction or an exponent is a double, and any other an integer without
+// limit; all sort names by code point. None can write NaN or an infinity,
+// which some of their encoders let through: those are no JSON.
+const (
+	// MACEFixed9 is the serializer of the MACE document (M-35, M-36): doubles
+	// with exactly nine decimals, text as it is.
+	MACEFixed9 Profile = "mace-fixed9"
+
+	// MACECode is what MACE's reference code writes: doubles rounded to nine
+	// decimals and printed as Python does, and text values, but not names, in
+	// Unicode normalisation form KD.
+	MACECode Profile = "mace-1.0-code"
+
+	// AOSSDK is the AOS Python SDK, trace schema 1.1: doubles as Python prints
+	// them, text escaped to ASCII. Its JavaScript SDK writes [JCS].
+	AOSSDK Profile = "aos-sdk-1.1-py"
+
+	// AOSUtils is the AOS document's own form: as AOSSDK, with text raw.
+	AOSUtils Profile = "aos-utils-1.0"
+
+	// AOSTrace is the pre-image of a step hash in AOS trace records 1.0: as
+	// AOSSDK, but doubles rounded to six decimals, and a space after every
+	// comma and colon.
+	AOSTrace Profile = "aos-trace-1.0"
+
+	// Paxman is the stable JSON of Paxman 1.0 (P-23): the bytes of AOSSDK.
+	Paxman Profile = "paxman-1"
+
+	// Statewave is the body that hmac-sha256-canonical-v1 signs: doubles as
+	// Python prints them, text raw.
+	Statewave Profile = "statewave-1"
+
+	// Thymos is the content form of Thymos: integers of 64 bits, signed or
+	// not, and no doubles.
+	Thymos Profile = "thymos-1"
+)
+
+// Profiles returns all profiles.
+func Profiles() []Profile {
+	return []Profile{Native, JCS, Foreign, MACEFixed9, MACECode, AOSSDK, AOSUtils, AOSTrace, Paxman, Statewave, Thymos}
+}
+
 // format is what a profile decides.
 type format struct {
-	number  func(dst []byte, token string) ([]byte, error)
-	text    func(dst []byte, s string) ([]byte, error)
-	ordered bool // members stay in their order instead of being sorted
+	number func(dst []byte, token string) ([]byte, error)
+	text   func(dst []byte, s string) []byte // of valid UTF-8
+	name   func(dst []byte, s string) []byte
+	order  func(a, b string) int // nil for UTF-16 code units
+	comma  string
+	colon  string
 }
 
 func (p Profile) format() (format, bool) {
+	f := format{text: AppendString, order: strings.Compare, comma: ",", colon: ":"}
 	switch p {
 	case Native:
-		return format{number: appendNumberNative, text: appendText}, true
+		f.number, f.order = appendNumberNative, nil
 	case JCS:
-		return format{number: appendNumberJCS, text: appendText}, true
+		f.number, f.order = appendNumberJCS, nil
 	case Foreign:
-		return format{number: appendNumberForeign, text: appendText}, true
+		f.number, f.order = appendNumberForeign, nil
+	case MACEFixed9:
+		f.number = appendNumberFixed9
+	case MACECode:
+		f.number, f.text, f.name = appendNumberRounded9, appendNFKD, AppendString
+	case AOSSDK, Paxman:
+		f.number, f.text = appendNumberPython, appendASCII
+	case AOSUtils, Statewave:
+		f.number = appendNumberPython
+	case AOSTrace:
+		f.number, f.text = appendNumberRounded6, appendASCII
+		f.comma, f.colon = ", ", ": "
+	case Thymos:
+		f.number = appendNumberInt64
 	default:
 		return format{}, false
 	}
+	if f.name == nil {
+		f.name = f.text
+	}
+	return f, true
 }
 
 // Encode returns the canonical bytes of v in the profile.
@@ -75,7 +142,10 @@ func (f *format) append(dst []byte, v Value, depth int) ([]byte, error) {
 	case KindNumber:
 		return f.number(dst, v.text)
 	case KindString:
-		return f.text(dst, v.text)
+		if err := checkText(v.text); err != nil {
+			return dst, err
+		}
+		return f.text(dst, v.text), nil
 	case KindArray:
 		return f.appendArray(dst, v, depth)
 	case KindObject:
@@ -93,7 +163,7 @@ func (f *format) appendArray(dst []byte, v Value, depth int) ([]byte, error) {
 	var err error
 	for i, e := range v.Elems() {
 		if i > 0 {
-			dst = append(dst, ',')
+			dst = append(dst, f.comma...)
 		}
 		if dst, err = f.append(dst, e, depth+1); err != nil {
 			return dst, err
@@ -110,19 +180,20 @@ func (f *format) appendObject(dst []byte, v Value, depth int) ([]byte, error) {
 	if !unique {
 		return dst, fault.New(ErrDuplicateName, "canon.Append", "a member name stands twice in an object")
 	}
-	if f.ordered {
-		members = v.Members()
+	if f.order != nil {
+		members = slices.Clone(members)
+		slices.SortFunc(members, func(m, n Member) int { return f.order(m.Name, n.Name) })
 	}
 	dst = append(dst, '{')
 	var err error
 	for i := range members {
 		if i > 0 {
-			dst = append(dst, ',')
+			dst = append(dst, f.comma...)
 		}
-		if dst, err = f.text(dst, members[i].Name); err != nil {
+		if err = checkText(members[i].Name); err != nil {
 			return dst, err
 		}
-		dst = append(dst, ':')
+		dst = append(f.name(dst, members[i].Name), f.colon...)
 		if dst, err = f.append(dst, members[i].Value, depth+1); err != nil {
 			return dst, err
 		}
@@ -137,11 +208,11 @@ func tooDeep(depth int) error {
 	return nil
 }
 
-func appendText(dst []byte, s string) ([]byte, error) {
+func checkText(s string) error {
 	if !utf8.ValidString(s) {
-		return dst, fault.New(ErrSyntax, "canon.Append", "%s is not valid UTF-8", excerpt(s))
+		return fault.New(ErrSyntax, "canon.Append", "%s is not valid UTF-8", excerpt(s))
 	}
-	return AppendString(dst, s), nil
+	return nil
 }
 
 // Check refuses bytes that are not the canonical form of a value in the
