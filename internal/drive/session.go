@@ -129,6 +129,7 @@ func Open(ctx context.Context, cfg Config, o Opening) (*Session, error) {
 	if o.Source != nil {
 		refs = canon.Object(canon.M("source", o.Source.Value()))
 	}
+	s.w.declare(cfg.Manifests)
 	_, g, err := s.append(ledger.KindOpen, body, refs, nil)
 	if err == nil {
 		err = g.wait(ctx)

@@ -27,6 +27,9 @@ type Config struct {
 	Now    func() time.Time
 	Rand   io.Reader   // a cryptographic source
 	Signer sign.Signer // signs heads; nil: the run reaches no level above 0
+	// Manifests is the chain of key manifests that lists the signer's key,
+	// oldest first. It is kept beside each new run.
+	Manifests [][]byte
 	Spool  string      // folder for bytes that are still coming; empty: they are not staged
 	Holder string      // names this process among the writers of the store
 }
@@ -125,6 +128,15 @@ func (w *writer) append(p ledger.Prepared, chunks []blob.Chunk) (ledger.Ref, *gr
 	default:
 	}
 	return ledger.Ref{Run: w.run, N: at.Count - 1, ID: e.ID}, g, nil
+}
+
+// declare puts the key manifests into the first group.
+func (w *writer) declare(manifests [][]byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, m := range manifests {
+		w.next.batch.Statements = append(w.next.batch.Statements, ledger.Statement{Run: w.run, Type: sign.ManifestType, Count: int64(i), Envelope: m})
+	}
 }
 
 func (w *writer) loop() {
