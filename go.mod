@@ -3,13 +3,13 @@ module github.com/reprise-dev/reprise
 go 1.26.0
 
 require (
+	filippo.io/edwards25519 v1.2.0
 	golang.org/x/mod v0.41.0
 	golang.org/x/tools v0.50.0
 )
 
 require (
 	charm.land/lipgloss/v2 v2.0.6 // indirect
-	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/charmbracelet/colorprofile v0.4.3 // indirect
 	github.com/charmbracelet/ultraviolet v0.0.0-20260811164956-006e29f97886 // indirect
 	github.com/charmbracelet/x/ansi v0.11.8 // indirect
