@@ -56,6 +56,11 @@ func count(in io.Reader, out io.Writer, strict bool) (bool, error) {
 			} else if !c.apply(e) {
 				ok = false
 			}
+			if r.Buffered() == 0 { // nothing more at once: show what there is
+				if err := w.Flush(); err != nil {
+					return false, err
+				}
+			}
 		}
 		if err == io.EOF {
 			break
