@@ -22,7 +22,8 @@ var impure = map[string]string{
 	"(*math/big.Int).Rand":       "randomness",
 	"fmt.Print":                  "output", "fmt.Printf": "output", "fmt.Println": "output",
 	"fmt.Scan": "input", "fmt.Scanf": "input", "fmt.Scanln": "input",
-	"io.Pipe":          "lock",
+	"io.Pipe":                 "lock",
+	"(time.Duration).Seconds": "float arithmetic", "(time.Duration).Minutes": "float arithmetic", "(time.Duration).Hours": "float arithmetic",
 	"print (built-in)": "output", "println (built-in)": "output",
 }
 

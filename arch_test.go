@@ -158,7 +158,7 @@ func compare(t *testing.T, dir string, found []violation) {
 	want := regexp.MustCompile(`// want (".*")$`)
 	wants := 0
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
+		if err != nil || d.IsDir() || (!strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, ".s")) {
 			return err
 		}
 		text, err := os.ReadFile(name)

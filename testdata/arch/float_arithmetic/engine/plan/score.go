@@ -1,5 +1,9 @@
 package plan
 
+import (
+	"time"
+)
+
 func f(a, b float64, n int) float64 {
 	const half = 1.0 / 2
 	c := a + b // want "float arithmetic in pure code outside score.go"
@@ -19,5 +23,9 @@ func f(a, b float64, n int) float64 {
 }
 
 func g[F ~float32 | ~float64](a F) F { return a + a } // want "float arithmetic"
+
+func (s span) seconds() float64 { return time.Duration(s).Seconds() } // want "float arithmetic in pure code"
+
+type span time.Duration
 
 func h(a complex128) complex128 { return a * a } // want "float arithmetic"
