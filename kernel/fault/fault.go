@@ -32,15 +32,24 @@ type Code interface {
 
 // The code types, one for each class.
 type (
-	Invalid     string // bad input: mend it and try again
-	NotFound    string // the thing named does not exist
-	Conflict    string // somebody else was first: read again, then retry
-	Denied      string // not allowed for this actor
-	Halted      string // stopped by a person or a rule; goes on only by a person
-	Diverged    string // a replay or a check came out differently
-	Integrity   string // stored or received evidence is broken: trust it no longer
-	Unavailable string // a part that is needed does not answer: retry later
-	Internal    string // a broken invariant of our own
+	// Invalid means bad input: mend it and try again.
+	Invalid string
+	// NotFound means that the thing named does not exist.
+	NotFound string
+	// Conflict means that somebody else was first: read again, then retry.
+	Conflict string
+	// Denied means not allowed for this actor.
+	Denied string
+	// Halted means stopped by a person or a rule; only a person lets it go on.
+	Halted string
+	// Diverged means that a replay or a check came out differently.
+	Diverged string
+	// Integrity means that stored or received evidence is broken: trust it no longer.
+	Integrity string
+	// Unavailable means that a part that is needed does not answer: retry later.
+	Unavailable string
+	// Internal means a broken invariant of our own.
+	Internal string
 )
 
 func (c Invalid) Error() string     { return string(c) }

@@ -1,0 +1,3 @@
+package reprise
+
+//go:generate go run ./internal/gen/errcodes

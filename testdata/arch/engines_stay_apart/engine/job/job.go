@@ -1,0 +1,5 @@
+package job
+
+import (
+	_ "plant.example/engines_stay_apart/engine/plan" // want "engine job imports engine plan"
+)

@@ -1,0 +1,1 @@
+package misc // want "misc stands in no ring"

@@ -1,0 +1,5 @@
+package job
+
+func f() {
+	go f() // want "goroutine in pure code"
+}

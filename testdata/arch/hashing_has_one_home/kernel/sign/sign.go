@@ -1,0 +1,9 @@
+package sign
+
+import (
+	_ "crypto/ed25519"
+	_ "crypto/hmac"
+	_ "crypto/sha256"
+	_ "crypto/sha512"
+	_ "hash"
+)

@@ -1,0 +1,6 @@
+package root
+
+import (
+	_ "plant.example/only_the_facade_sees_all_engines/engine/job"
+	_ "plant.example/only_the_facade_sees_all_engines/engine/plan"
+)

@@ -1,0 +1,3 @@
+module outside.example
+
+go 1.26

@@ -1,0 +1,2 @@
+// Package outside stands for a module that is on no list.
+package outside

@@ -1,0 +1,28 @@
+package a
+
+import (
+	_ "bytes"
+	_ "context"
+	_ "crypto/rand"     // want "import of crypto/rand, which is not on the list"
+	_ "database/sql"    // want "import of database/sql, which is not on the list"
+	_ "embed"           // want "import of embed, which is not on the list"
+	_ "hash/maphash"    // want "import of hash/maphash, which is not on the list"
+	_ "log"             // want "import of log, which is not on the list"
+	_ "log/slog"        // want "import of log/slog, which is not on the list"
+	_ "math/rand"       // want "import of math/rand, which is not on the list"
+	_ "math/rand/v2"    // want "import of math/rand/v2, which is not on the list"
+	_ "net"             // want "import of net, which is not on the list"
+	_ "net/http"        // want "import of net/http, which is not on the list"
+	_ "net/url"         // want "import of net/url, which is not on the list"
+	_ "os"              // want "import of os, which is not on the list"
+	_ "os/exec"         // want "import of os/exec, which is not on the list"
+	_ "outside.example" // want "import of outside.example, which is not on the list"
+	_ "reflect"         // want "import of reflect, which is not on the list"
+	_ "runtime"         // want "import of runtime, which is not on the list"
+	_ "sync"            // want "import of sync, which is not on the list"
+	_ "sync/atomic"     // want "import of sync/atomic, which is not on the list"
+	_ "syscall"         // want "import of syscall, which is not on the list"
+	_ "testing"         // want "import of testing, which is not on the list"
+	_ "text/template"   // want "import of text/template, which is not on the list"
+	_ "unsafe"          // want "import of unsafe, which is not on the list"
+)

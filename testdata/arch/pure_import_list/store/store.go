@@ -1,0 +1,6 @@
+package store
+
+import (
+	_ "os"
+	_ "outside.example"
+)

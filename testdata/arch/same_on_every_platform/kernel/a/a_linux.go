@@ -1,0 +1,1 @@
+package a // want "ties it to a platform"

@@ -1,0 +1,1 @@
+package a // want "not in every build"

@@ -1,0 +1,3 @@
+//go:build !never
+
+package a // want "build constraint"

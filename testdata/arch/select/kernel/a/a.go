@@ -1,0 +1,5 @@
+package a
+
+func f() {
+	select {} // want "select in pure code"
+}

@@ -1,0 +1,5 @@
+package sqlstore
+
+import (
+	_ "plant.example/store_knows_no_engine/engine/plan" // want "a store knows no engine"
+)

@@ -1,0 +1,3 @@
+package ledger
+
+type Entry struct{}
