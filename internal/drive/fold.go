@@ -93,6 +93,9 @@ func (f *fold) entry(ctx context.Context, o *ledger.Opened) error {
 }
 
 func (f *fold) apply(_ context.Context, o *ledger.Opened, in effect.Input) error {
+	// All calls of a step stand before the first of its outcomes. What was
+	// wanted and not met until now was cut off by a kill; Next asks again.
+	f.wanted = nil
 	f.inputs++
 	ds, err := f.m.Apply(in)
 	if err != nil {

@@ -118,6 +118,7 @@ func Recover(ctx context.Context, cfg Config) ([]ledger.RunID, error) {
 	if err != nil {
 		return nil, fault.Wrap(ErrSpool, "drive.Recover", err, "the spool folder")
 	}
+	cfg.Holder += ", recovering" // so that a run of this very process counts as alive
 	var done []ledger.RunID
 	for _, d := range dirs {
 		run := ledger.RunID(d.Name())

@@ -230,6 +230,18 @@ func (s *Session) Note(ctx context.Context, name string, data canon.Value, conte
 	return ref, g.wait(ctx)
 }
 
+// Receive appends an input from outside, such as an approval, and returns when
+// it is durable. From names who sent it; that it is really they is for the
+// caller to have checked.
+func (s *Session) Receive(ctx context.Context, kind ledger.Kind, name, from string, data canon.Value, contents ...ledger.Content) error {
+	body := canon.Object(canon.M("name", canon.String(name)), canon.M("from", canon.String(from)), canon.M("data", data))
+	_, g, err := s.append(kind, body, canon.Value{}, contents)
+	if err != nil {
+		return err
+	}
+	return g.wait(ctx)
+}
+
 // Seal ends the run: nothing can follow. Everything is durable and covered by
 // a signed head when it returns.
 func (s *Session) Seal(ctx context.Context, status string, data canon.Value, world *canon.Digest) error {
