@@ -78,7 +78,14 @@ func (f *fold) entry(ctx context.Context, o *ledger.Opened) error {
 	case ledger.KindSeal:
 		f.sealed = true
 		return nil
+	default:
+		return f.other(ctx, o)
 	}
+}
+
+// other takes an input from outside, or compares a decision. A note
+// of the shell's, such as a message of a duplex exchange, is neither.
+func (f *fold) other(ctx context.Context, o *ledger.Opened) error {
 	if from, ok := o.Body.Get("from").AsString(); ok {
 		contents, err := f.read.Contents(ctx, o)
 		if err != nil {
@@ -86,7 +93,7 @@ func (f *fold) entry(ctx context.Context, o *ledger.Opened) error {
 		}
 		return f.apply(ctx, o, effect.Input{Kind: o.Kind, N: o.N, Name: o.Body.Get("name").Str(), From: from, Data: o.Data(), Contents: contents})
 	}
-	if o.Kind == ledger.KindEvent && o.Body.Get("name").Str() == "" {
+	if o.Kind == ledger.KindEvent && o.Body.Get("refs").Has("note") {
 		return nil
 	}
 	return f.decision(ctx, o)
