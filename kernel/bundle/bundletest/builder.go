@@ -185,7 +185,7 @@ func (l *Ledger) Evidence() ledger.Evidence {
 // Source returns the ledger for a bundle.
 func (l *Ledger) Source() bundle.Run {
 	return bundle.Run{
-		ID: l.Run, Entries: l.Read, Heads: Seq(l.Heads), Get: l.Get,
+		ID: l.Run, Manifests: Manifests(), Entries: l.Read, Heads: Seq(l.Heads), Get: l.Get,
 		Pieces: func(e *ledger.Entry, i int) iter.Seq2[blob.Piece, error] {
 			p := e.Parts[i]
 			return blob.Pieces(p, func(id canon.Digest) ([]byte, error) { return l.Get(p.Scope, id) })
