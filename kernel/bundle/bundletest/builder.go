@@ -94,6 +94,11 @@ func New(name string) *Ledger {
 	}
 }
 
+// Subject makes id the scope of what is stored and appended from here on.
+func (l *Ledger) Subject(id string) {
+	l.scope = blob.Scope{ID: id, Key: canon.SHA256([]byte("bundletest scope " + id))}
+}
+
 // Salt draws the next salt.
 func (l *Ledger) Salt() canon.Salt {
 	l.drawn++
