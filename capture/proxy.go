@@ -356,3 +356,6 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) (*body, error
 	*buf, out.b = b, b
 	return out, nil
 }
+
+// Engine is what the opens of captured runs name as their engine.
+const Engine = "capture"
