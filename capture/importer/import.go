@@ -15,11 +15,9 @@ import (
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
 
-// Engine and Mode stand in the open of an imported run.
-const (
-	Engine = "capture"
-	Mode   = "import"
-)
+// Mode stands in the open of an imported run, whose engine is
+// [capture.Engine].
+const Mode = "import"
 
 // Result is what an import recorded.
 type Result struct {
@@ -59,7 +57,7 @@ func Import(ctx context.Context, cfg drive.Config, r io.Reader, name string, o O
 		return Result{}, err
 	}
 	s, err := drive.Open(ctx, cfg, drive.Opening{
-		Engine: Engine, Mode: Mode, Title: text(name), Data: res.opened(name, len(b)),
+		Engine: capture.Engine, Mode: Mode, Title: text(name), Data: res.opened(name, len(b)),
 		Lazy: true, // the file is still there: only the seal needs to be durable
 	})
 	if err != nil {
