@@ -232,8 +232,7 @@ func (p *replaying) do(ctx context.Context, x *sent) (*http.Response, []byte, er
 	return resp, b, err
 }
 
-// check sends x and compares what comes with what the file holds; with what
-// the ledger holds where secrets were taken out.
+// check sends x and compares what comes with what the file holds.
 func (p *replaying) check(ctx context.Context, i int, x *sent, rec *recorded) {
 	resp, body, err := p.do(ctx, x)
 	if err != nil {
@@ -246,8 +245,9 @@ func (p *replaying) check(ctx context.Context, i int, x *sent, rec *recorded) {
 		}
 		return
 	}
+	// Where a secret was taken out its stand-in comes, and nothing else differs.
 	want, redacted := x.response, len(rec.outcome.Redacted) > 0
-	if redacted {
+	if redacted && bytes.Contains(rec.response, []byte("{redacted:")) {
 		want = rec.response
 	}
 	if resp.StatusCode != x.status || !bytes.Equal(body, want) {
@@ -260,7 +260,11 @@ func (p *replaying) check(ctx context.Context, i int, x *sent, rec *recorded) {
 		if slices.Contains(notSent, name) && name != "Content-Length" {
 			continue
 		}
-		if got := resp.Header[name]; !redacted && !slices.Equal(got, values) {
+		got := resp.Header[name]
+		if redacted && strings.Contains(strings.Join(got, ""), "{redacted:") {
+			continue
+		}
+		if !slices.Equal(got, values) {
 			p.t.Errorf("exchange %d: header %s = %q, want %q", i, name, got, values)
 		}
 	}

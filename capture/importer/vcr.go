@@ -37,6 +37,9 @@ func readVCR(b []byte, o *Options) (tape, error) {
 	if err != nil {
 		return tape{}, err
 	}
+	if len(docs) == 0 {
+		return tape{}, fault.New(ErrUnknownFormat, "importer.readVCR", "a file without anything in it")
+	}
 	l := &loader{budget: 4*int64(len(b)) + 1<<20}
 	var t tape
 	unread := map[string]bool{}
