@@ -54,6 +54,7 @@ func (w *Writer) Entries(t testing.TB, texts ...string) []ledger.Entry {
 	var out []ledger.Entry
 	for _, text := range texts {
 		d := ledger.Draft{
+			Run:   w.Lease.Run,
 			Kind:  ledger.KindEvent,
 			Body:  canon.Object(canon.M("data", canon.String(text)), canon.M("name", canon.String("test"))),
 			Scope: string(w.Lease.Run),
