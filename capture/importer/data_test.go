@@ -106,6 +106,7 @@ func importAndReplay(t *testing.T, r *rig, path string, all []sent, c *tally, in
 		}
 	}
 	if inOrder {
+		r.bundle(t, res.Run)
 		r.replay(t, &res).inOrder(all, recs)
 	}
 	r.replay(t, &res).inParallel(all, recs)
