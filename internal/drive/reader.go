@@ -170,3 +170,10 @@ func (r *Reader) get(ctx context.Context, scope string) blob.Get {
 		return b, nil
 	}
 }
+
+// Attachment returns the callback with which [ledger.Verify] reads contents.
+func (r *Reader) Attachment(ctx context.Context) func(*ledger.Entry, int, io.Writer) error {
+	return func(e *ledger.Entry, i int, w io.Writer) error {
+		return blob.Rebuild(e.Parts[i], r.get(ctx, e.Parts[i].Scope), w)
+	}
+}

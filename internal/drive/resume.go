@@ -50,6 +50,7 @@ func Resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 			delete(open, n)
 		case ledger.KindSeal:
 			return nil, fault.New(ErrSealed, "drive.Resume", "run %s is sealed", run)
+		default:
 		}
 	}
 	if at.Count == 0 {
@@ -118,6 +119,7 @@ func Recover(ctx context.Context, cfg Config) ([]ledger.RunID, error) {
 	if err != nil {
 		return nil, fault.Wrap(ErrSpool, "drive.Recover", err, "the spool folder")
 	}
+	cfg.Holder += ", recovering" // so that a run of this very process counts as alive
 	var done []ledger.RunID
 	for _, d := range dirs {
 		run := ledger.RunID(d.Name())

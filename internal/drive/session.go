@@ -150,7 +150,7 @@ func begin(ctx context.Context, cfg Config, run ledger.RunID, o Opening, at ledg
 		cfg: cfg, run: run, salts: &salts{from: cfg.Rand}, sources: o.Sources, lazy: o.Lazy,
 		seen: map[effect.Key]int64{}, known: map[canon.Digest]bool{},
 	}
-	s.Boundary.s = s
+	s.s = s
 	if s.sources == nil {
 		s.sources = All(effect.Live{})
 	}
@@ -220,14 +220,31 @@ func (s *Session) Decide(ctx context.Context, ds ...ledger.Decision) error {
 	return last.wait(ctx)
 }
 
-// Note appends an event that decides nothing, such as a message of a duplex
-// exchange, and returns when it is durable.
-func (s *Session) Note(ctx context.Context, name string, data canon.Value, contents ...ledger.Content) (ledger.Ref, error) {
-	ref, g, err := s.append(ledger.KindEvent, canon.Object(canon.M("name", canon.String(name)), canon.M("data", data)), canon.Value{}, contents)
+// Note appends an event that decides nothing and is no input, such as a
+// message of a duplex exchange, and returns when it is durable. Exchange is
+// the entry of the call that it belongs to, or -1.
+func (s *Session) Note(ctx context.Context, exchange int64, name string, data canon.Value, contents ...ledger.Content) (ledger.Ref, error) {
+	refs := canon.Object(canon.M("note", canon.Bool(true)))
+	if exchange >= 0 {
+		refs = refs.With("call", canon.Int(exchange))
+	}
+	ref, g, err := s.append(ledger.KindEvent, canon.Object(canon.M("name", canon.String(name)), canon.M("data", data)), refs, contents)
 	if err != nil || s.lazy {
 		return ref, err
 	}
 	return ref, g.wait(ctx)
+}
+
+// Receive appends an input from outside, such as an approval, and returns when
+// it is durable. From names who sent it; that it is really they is for the
+// caller to have checked.
+func (s *Session) Receive(ctx context.Context, kind ledger.Kind, name, from string, data canon.Value, contents ...ledger.Content) error {
+	body := canon.Object(canon.M("name", canon.String(name)), canon.M("from", canon.String(from)), canon.M("data", data))
+	_, g, err := s.append(kind, body, canon.Value{}, contents)
+	if err != nil {
+		return err
+	}
+	return g.wait(ctx)
 }
 
 // Seal ends the run: nothing can follow. Everything is durable and covered by

@@ -1,5 +1,7 @@
 package ledger
 
+import "slices"
+
 // Kind says what an entry records. The set is closed: an entry of another
 // kind fails verification.
 type Kind string
@@ -68,10 +70,5 @@ func (k Kind) allows(name []byte) bool {
 		return true
 	}
 	extra, _ := k.members()
-	for _, m := range extra {
-		if m == string(name) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(extra, string(name))
 }

@@ -200,7 +200,7 @@ func Verify(ctx context.Context, ev Evidence) (*Verification, error) {
 	return v.res, v.finish()
 }
 
-func noHeads() (Statement, error, bool) { return Statement{}, nil, false } //nolint:revive // the order of results is that of iter.Pull2
+func noHeads() (Statement, error, bool) { return Statement{}, nil, false }
 
 // verifier is one pass.
 type verifier struct {
