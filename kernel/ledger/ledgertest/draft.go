@@ -64,10 +64,11 @@ func (w *Writer) Entries(t testing.TB, texts ...string) []ledger.Entry {
 			d.Kind = ledger.KindOpen
 			d.Body = canon.Object(canon.M("data", canon.String(text)))
 		}
-		e, next, err := at.Next(w.Lease.Run, d)
+		p, err := ledger.Prepare(d)
 		if err != nil {
 			t.Fatal(err)
 		}
+		e, next := at.Next(w.Lease.Run, p)
 		at = next
 		out = append(out, e)
 	}

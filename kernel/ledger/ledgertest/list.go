@@ -63,12 +63,13 @@ func testRuns(t *testing.T, s ledger.Store) {
 	}
 	// A seal ends a run; what Ended and Sealed say follows the last entry.
 	sealed := ws[2]
-	e, at, err := sealed.At.Next(sealed.Lease.Run, ledger.Draft{
+	p, err := ledger.Prepare(ledger.Draft{
 		Kind: ledger.KindSeal, Body: canon.Object(canon.M("status", canon.String("done"))), T: "2026-11-21T11:00:00Z",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	e, at := sealed.At.Next(sealed.Lease.Run, p)
 	if err := s.Append(t.Context(), &ledger.Batch{Lease: sealed.Lease, At: sealed.At, Entries: []ledger.Entry{e}}); err != nil {
 		t.Fatal(err)
 	}
