@@ -286,7 +286,7 @@ func (s *Session) appendDraft(d ledger.Draft, chunks []blob.Chunk) (ledger.Ref, 
 	if d.Salt, err = s.salts.next(); err != nil {
 		return ledger.Ref{}, nil, err
 	}
-	d.Scope, d.T = s.scope.ID, stamp(s.cfg.Now())
+	d.Run, d.Scope, d.T = s.w.run, s.scope.ID, stamp(s.cfg.Now())
 	p, err := ledger.Prepare(d)
 	if err != nil {
 		return ledger.Ref{}, nil, err

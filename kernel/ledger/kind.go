@@ -27,7 +27,7 @@ const (
 )
 
 // members lists, for each kind, the members that a body may have beside att,
-// data and refs. A body with any other member fails verification.
+// data, refs and scope. A body with any other member fails verification.
 func (k Kind) members() (extra []string, known bool) {
 	switch k {
 	case KindOpen:
@@ -66,7 +66,7 @@ func (k Kind) Known() bool {
 // allows reports whether a body of kind k may have a member of that name.
 func (k Kind) allows(name []byte) bool {
 	switch string(name) {
-	case "att", "data", "refs":
+	case "att", "data", "refs", "scope":
 		return true
 	}
 	extra, _ := k.members()

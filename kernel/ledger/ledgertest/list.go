@@ -64,6 +64,7 @@ func testRuns(t *testing.T, s ledger.Store) {
 	// A seal ends a run; what Ended and Sealed say follows the last entry.
 	sealed := ws[2]
 	p, err := ledger.Prepare(ledger.Draft{
+		Run:  sealed.Lease.Run,
 		Kind: ledger.KindSeal, Body: canon.Object(canon.M("status", canon.String("done"))), T: "2026-11-21T11:00:00Z",
 	})
 	if err != nil {
