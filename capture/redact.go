@@ -80,7 +80,7 @@ func (r *Redactor) stream() *replacer { return &replacer{f: r.find.Load()} }
 
 // learn adds a credential that passed by to what is looked for in bodies.
 func (r *Redactor) learn(name, value string) {
-	if len(value) < minSecret {
+	if len(value) < minSecret || placeholder(value) {
 		return
 	}
 	r.mu.Lock()
