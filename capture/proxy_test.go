@@ -130,6 +130,7 @@ func TestStreamKeepsEveryPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer resp.Body.Close()
 	var parts []string
 	buf := make([]byte, 4096)
 	for {
@@ -380,6 +381,7 @@ func TestClientLeavesEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer resp.Body.Close()
 	if _, err := io.ReadFull(resp.Body, make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}
