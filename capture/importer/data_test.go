@@ -218,7 +218,7 @@ func httprrOracle(b []byte) ([]sent, error) {
 	for {
 		var nreq, nresp int64
 		line, err := r.ReadString('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
 		if _, err := fmt.Sscanf(line, "%d %d\n", &nreq, &nresp); err != nil {
