@@ -237,7 +237,7 @@ func httprrOracle(b []byte) ([]sent, error) {
 			return nil, err
 		}
 		answer, err := io.ReadAll(resp.Body)
-		if err != nil {
+		if err := errors.Join(err, resp.Body.Close()); err != nil {
 			return nil, err
 		}
 		out = append(out, sent{req.Method, req.URL.String(), req.Header, body, resp.StatusCode, resp.Header, answer})
