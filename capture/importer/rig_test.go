@@ -169,7 +169,7 @@ func (r *rig) replay(t testing.TB, res *importer.Result) *replaying {
 	}
 	p, err := capture.New(s, capture.Options{
 		Upstreams: res.Upstreams, Transport: offline{t},
-		Record: &capture.Record{Reader: drive.NewReader(r.cfg.Store, res.Run), Journal: j},
+		Record: &capture.Recorded{Reader: drive.NewReader(r.cfg.Store, res.Run), Journal: j},
 	})
 	if err != nil {
 		t.Fatal(err)
