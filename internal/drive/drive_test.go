@@ -3,7 +3,6 @@ package drive_test
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -76,20 +75,6 @@ func seal(t testing.TB, s *drive.Session, st drive.State) {
 	if err := s.Seal(context.Background(), "done", canon.Value{}, &world); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// object parses JSON that the test writes.
-func object(t testing.TB, v any) canon.Value {
-	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := canon.Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 func newMemory(*testing.T) *memory.Store { return memory.New(nil) }

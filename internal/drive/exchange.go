@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"slices"
 	"strings"
 	"time"
 
@@ -164,6 +165,15 @@ func (x *Exchange) Answered() (o effect.Outcome, ok bool, err error) {
 	default:
 		return o, false, nil
 	}
+}
+
+// Has reports whether the outcome that answers the call has a content of that
+// name.
+func (x *Exchange) Has(name string) bool {
+	if x.answer.Mode == effect.Given {
+		return slices.ContainsFunc(x.answer.Outcome.Contents, func(c ledger.Content) bool { return c.Name == name })
+	}
+	return x.record != nil && x.record.Attachment(name) >= 0
 }
 
 // Content returns a recorded content of that name. An absent one gives

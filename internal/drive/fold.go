@@ -2,6 +2,8 @@ package drive
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -32,6 +34,7 @@ type fold struct {
 	open    map[int64]madeCall
 	inputs  int64
 	sealed  bool
+	stopped bool
 	world   ledger.World
 }
 
@@ -60,7 +63,11 @@ func (f *fold) run(ctx context.Context, entries iter.Seq2[*ledger.Entry, error])
 		if err := f.read.resolve(ctx, &o); err != nil {
 			return err
 		}
-		if err := f.entry(ctx, &o); err != nil {
+		switch err := f.entry(ctx, &o); {
+		case errors.Is(err, errStop):
+			f.stopped = true
+			return nil
+		case err != nil:
 			return err
 		}
 	}
@@ -78,7 +85,14 @@ func (f *fold) entry(ctx context.Context, o *ledger.Opened) error {
 	case ledger.KindSeal:
 		f.sealed = true
 		return nil
+	default:
+		return f.other(ctx, o)
 	}
+}
+
+// other takes an input from outside, or compares a decision. A note
+// of the shell's, such as a message of a duplex exchange, is neither.
+func (f *fold) other(ctx context.Context, o *ledger.Opened) error {
 	if from, ok := o.Body.Get("from").AsString(); ok {
 		contents, err := f.read.Contents(ctx, o)
 		if err != nil {
@@ -86,7 +100,7 @@ func (f *fold) entry(ctx context.Context, o *ledger.Opened) error {
 		}
 		return f.apply(ctx, o, effect.Input{Kind: o.Kind, N: o.N, Name: o.Body.Get("name").Str(), From: from, Data: o.Data(), Contents: contents})
 	}
-	if o.Kind == ledger.KindEvent && o.Body.Get("name").Str() == "" {
+	if o.Kind == ledger.KindEvent && o.Body.Get("refs").Has("note") {
 		return nil
 	}
 	return f.decision(ctx, o)
@@ -98,6 +112,10 @@ func (f *fold) apply(_ context.Context, o *ledger.Opened, in effect.Input) error
 	f.wanted = nil
 	f.inputs++
 	ds, err := f.m.Apply(in)
+	if err != nil && f.report.Total > 0 {
+		f.report.Remarks = append(f.report.Remarks, fmt.Sprintf("stopped at entry %d: behind the first divergence the engine cannot take the recorded input: %v", o.N, err))
+		return errStop
+	}
 	if err != nil {
 		return fault.Wrap(ErrMachine, "drive.fold", err, "the engine cannot take entry %d", o.N)
 	}
@@ -108,6 +126,9 @@ func (f *fold) apply(_ context.Context, o *ledger.Opened, in effect.Input) error
 // ErrMachine means that an engine cannot take an input. The cause says why;
 // the run stops there.
 const ErrMachine fault.Halted = "drive.input_refused"
+
+// errStop ends a fold whose report says why.
+const errStop fault.Internal = "drive.fold_stopped"
 
 // decision compares a recorded decision with the next one that is due.
 func (f *fold) decision(ctx context.Context, o *ledger.Opened) error {
@@ -184,7 +205,6 @@ func (f *fold) call(ctx context.Context, o *ledger.Opened) error {
 	if i < 0 {
 		d.Kind, d.Msg = replay.Missing, "the engine does not ask for this any more"
 		f.report.Diverge(d)
-		f.open[o.N] = madeCall{was, key}
 		return nil
 	}
 	now := f.wanted[i]
@@ -237,6 +257,9 @@ func (f *fold) outcome(ctx context.Context, o *ledger.Opened) error {
 // rest reports what the machine still wants after the last entry: decisions
 // that are due, and calls that the record does not hold.
 func (f *fold) rest() error {
+	if f.stopped {
+		return nil
+	}
 	for i, d := range f.due {
 		f.report.Diverge(replay.Divergence{
 			Kind: replay.Extra, What: "decision", Name: d.Body.Get("name").Str(), Recorded: -1, Now: -1, Nearest: -1,

@@ -50,6 +50,7 @@ func Resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 			delete(open, n)
 		case ledger.KindSeal:
 			return nil, fault.New(ErrSealed, "drive.Resume", "run %s is sealed", run)
+		default:
 		}
 	}
 	if at.Count == 0 {

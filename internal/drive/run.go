@@ -183,7 +183,7 @@ func Replay(ctx context.Context, store Store, run ledger.RunID, m effect.Machine
 	if f.inputs == 0 {
 		return nil, fault.New(ledger.ErrNotFound, "drive.Replay", "there is no run %s", run)
 	}
-	if len(f.open) > 0 {
+	if len(f.open) > 0 && !f.stopped {
 		n := slices.Min(slices.Collect(maps.Keys(f.open)))
 		return nil, fault.New(effect.ErrNoOutcome, "drive.Replay", "the record ends before the outcome of the call at entry %d", n)
 	}

@@ -150,7 +150,7 @@ func begin(ctx context.Context, cfg Config, run ledger.RunID, o Opening, at ledg
 		cfg: cfg, run: run, salts: &salts{from: cfg.Rand}, sources: o.Sources, lazy: o.Lazy,
 		seen: map[effect.Key]int64{}, known: map[canon.Digest]bool{},
 	}
-	s.Boundary.s = s
+	s.s = s
 	if s.sources == nil {
 		s.sources = All(effect.Live{})
 	}
@@ -220,10 +220,15 @@ func (s *Session) Decide(ctx context.Context, ds ...ledger.Decision) error {
 	return last.wait(ctx)
 }
 
-// Note appends an event that decides nothing, such as a message of a duplex
-// exchange, and returns when it is durable.
-func (s *Session) Note(ctx context.Context, name string, data canon.Value, contents ...ledger.Content) (ledger.Ref, error) {
-	ref, g, err := s.append(ledger.KindEvent, canon.Object(canon.M("name", canon.String(name)), canon.M("data", data)), canon.Value{}, contents)
+// Note appends an event that decides nothing and is no input, such as a
+// message of a duplex exchange, and returns when it is durable. Exchange is
+// the entry of the call that it belongs to, or -1.
+func (s *Session) Note(ctx context.Context, exchange int64, name string, data canon.Value, contents ...ledger.Content) (ledger.Ref, error) {
+	refs := canon.Object(canon.M("note", canon.Bool(true)))
+	if exchange >= 0 {
+		refs = refs.With("call", canon.Int(exchange))
+	}
+	ref, g, err := s.append(ledger.KindEvent, canon.Object(canon.M("name", canon.String(name)), canon.M("data", data)), refs, contents)
 	if err != nil || s.lazy {
 		return ref, err
 	}
@@ -281,7 +286,7 @@ func (s *Session) appendDraft(d ledger.Draft, chunks []blob.Chunk) (ledger.Ref, 
 	if d.Salt, err = s.salts.next(); err != nil {
 		return ledger.Ref{}, nil, err
 	}
-	d.Scope, d.T = s.scope.ID, stamp(s.cfg.Now())
+	d.Run, d.Scope, d.T = s.w.run, s.scope.ID, stamp(s.cfg.Now())
 	p, err := ledger.Prepare(d)
 	if err != nil {
 		return ledger.Ref{}, nil, err

@@ -63,6 +63,7 @@ func (j *job) Apply(in effect.Input) ([]ledger.Decision, error) {
 			return nil, nil // asked again by Next
 		}
 		j.answers[in.Call.Name] = text(in.Outcome)
+	default:
 	}
 	if len(j.answers) < 2 {
 		return nil, nil

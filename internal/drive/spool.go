@@ -23,10 +23,7 @@ import (
 // its presence says that a run was not closed.
 //
 // A nil spool stages nothing.
-type spool struct {
-	dir  string
-	made bool
-}
+type spool struct{ dir string }
 
 func openSpool(root string, run ledger.RunID) (*spool, error) {
 	if root == "" {

@@ -30,8 +30,8 @@ type Config struct {
 	// Manifests is the chain of key manifests that lists the signer's key,
 	// oldest first. It is kept beside each new run.
 	Manifests [][]byte
-	Spool  string      // folder for bytes that are still coming; empty: they are not staged
-	Holder string      // names this process among the writers of the store
+	Spool     string // folder for bytes that are still coming; empty: they are not staged
+	Holder    string // names this process among the writers of the store
 }
 
 const (

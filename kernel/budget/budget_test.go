@@ -127,7 +127,6 @@ func rate(t *testing.T, dollars string) budget.Rate {
 	return r
 }
 
-// spec: A-05
 func TestCostIsTheSumOfItsParts(t *testing.T) {
 	t.Parallel()
 	p := budget.Price{
@@ -203,7 +202,6 @@ func TestTableRefusesWhatContradictsItself(t *testing.T) {
 	}
 }
 
-// spec: A-07
 func TestReservationsTogetherKeepToTheLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -115,7 +115,7 @@ func (p Pico) Mul(n int64) (Pico, error) {
 	high, low := bits.Mul64(a, b)
 	negative := (p < 0) != (n < 0)
 	switch {
-	case high != 0, low > math.MaxInt64 && !(negative && low == 1<<63):
+	case high != 0, low > math.MaxInt64 && (!negative || low != 1<<63):
 		return 0, fault.New(ErrOverflow, "budget.Pico.Mul", "%s dollars, %d times", p, n)
 	case negative:
 		return Pico(-low), nil

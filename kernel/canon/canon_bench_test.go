@@ -149,7 +149,7 @@ func BenchmarkDigest(b *testing.B) {
 			{"SHA256", func() canon.Digest { return canon.SHA256(data) }},
 			{"Hash", func() canon.Digest { return canon.Hash("reprise/entry/v1\n", data) }},
 			{"Bind", func() canon.Digest { return canon.Bind(&salt, data) }},
-			{"Binder", func() canon.Digest { binder.Reset(&salt); binder.Write(data); return binder.Sum() }},
+			{"Binder", func() canon.Digest { binder.Reset(&salt); _, _ = binder.Write(data); return binder.Sum() }},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", c.name, size), func(b *testing.B) {
 				b.SetBytes(int64(len(data)))

@@ -88,7 +88,7 @@ func (p *parser) number(i int) (Value, int, error) {
 	return Value{kind: KindNumber, text: token}, end, nil
 }
 
-func (p *parser) deeper(i, depth int) error {
+func (*parser) deeper(i, depth int) error {
 	if depth >= MaxDepth {
 		return fault.New(ErrDepth, "canon.Parse", "nesting beyond %d at byte %d", MaxDepth, i)
 	}

@@ -223,7 +223,7 @@ func TestJSONTestSuite(t *testing.T) {
 // TestSourceProfiles holds every source profile to its vectors.
 //
 // spec: M-35, M-36, M-40, M-107
-// spec: P-23, P-27, P-28
+// spec: P-23
 func TestSourceProfiles(t *testing.T) {
 	t.Parallel()
 	seen := map[canon.Profile]int{}

@@ -56,7 +56,7 @@ type primitives struct {
 	} `json:"mace_retry_bit"`
 }
 
-// spec: M-11, M-12
+// spec: M-11
 func TestDrawsFollowTheirVectors(t *testing.T) {
 	t.Parallel()
 	var p primitives
@@ -225,7 +225,7 @@ func TestInstantRefusesWhatItCannotHold(t *testing.T) {
 	}
 }
 
-// spec: A-03, A-126, A-127, A-128
+// spec: A-126, A-127, A-128
 func TestBackoffFollowsItsVectors(t *testing.T) {
 	t.Parallel()
 	var p primitives

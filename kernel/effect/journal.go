@@ -26,7 +26,6 @@ func (r *Record) Used() bool { return r.used }
 // number of calls, not with their contents. It is not safe for concurrent
 // use.
 type Journal struct {
-	run     ledger.RunID
 	records []*Record
 	byKey   map[Key]*Record
 	open    map[int64]*Record
@@ -74,6 +73,7 @@ func (j *Journal) Add(o *ledger.Opened) error {
 		}
 		delete(j.open, n)
 		r.Outcome, r.Status = ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}, out.Status
+	default:
 	}
 	return nil
 }

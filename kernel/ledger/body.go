@@ -10,8 +10,11 @@ import (
 // body holds the raw members of a canonical body that the kernel itself
 // reads. It exists because Verify must not build a tree for every entry.
 type body struct {
-	att, refs, delta, world []byte
+	att, refs, scope, delta, world []byte
 }
+
+// maxScope is the size limit of a scope id, in bytes.
+const maxScope = 255
 
 // checkMembers refuses a body that is not a canonical object in the native
 // profile, or that has a member its kind does not have.
@@ -39,17 +42,80 @@ func checkMembers(k Kind, b []byte) (body, error) {
 		if !k.allows(name) {
 			return out, fault.New(ErrBody, op, "a %s body has no member %q", k, name)
 		}
-		switch string(name) {
-		case "att":
-			out.att = value
-		case "refs":
-			out.refs = value
-		case "delta":
-			out.delta = value
-		case "world":
-			out.world = value
+		if !out.set(name, value) {
+			return out, fault.New(ErrBody, op, "the member %s of a %s body is not of its form", name, k)
 		}
 	}
+}
+
+// set keeps a member that the kernel reads. It reports whether it has the
+// form that the readers rely on.
+func (m *body) set(name, value []byte) bool {
+	switch string(name) {
+	case "att":
+		m.att = value
+		return value[0] == '[' && len(value) > 2
+	case "refs":
+		m.refs = value
+		return value[0] == '{'
+	case "scope":
+		m.scope = value
+		return isText(value) && len(value) <= maxScope+2
+	case "delta":
+		m.delta = value
+		return value[0] == '['
+	case "world":
+		m.world = value
+		return len(value) == 66 && value[0] == '"'
+	}
+	return true
+}
+
+// isText reports whether a raw value is a string that is not empty.
+func isText(raw []byte) bool { return len(raw) > 2 && raw[0] == '"' }
+
+// rawAtt is an element of att, its values raw but for the size.
+type rawAtt struct {
+	bind             []byte // without its quotation marks
+	name, scope, typ []byte
+	size             int64
+}
+
+// parseRawAtt reads an element of att. It is [parseAtt] without a tree.
+func parseRawAtt(raw []byte) (a rawAtt, ok bool) {
+	if len(raw) == 0 || raw[0] != '{' {
+		return a, false
+	}
+	n := 0
+	for rest := raw; ; n++ {
+		name, value, next, more := member(rest)
+		if !more {
+			break
+		}
+		rest = next
+		switch string(name) {
+		case "bind":
+			if len(value) != 66 || value[0] != '"' {
+				return a, false
+			}
+			a.bind = value[1:65]
+		case "name":
+			a.name = value
+		case "scope":
+			if a.scope, n = value, n-1; !isText(value) || len(value) > maxScope+2 {
+				return a, false
+			}
+		case "size":
+			if a.size, ok = safeInt(value); !ok {
+				return a, false
+			}
+		case "type":
+			a.typ = value
+		default:
+			return a, false
+		}
+	}
+	return a, n == 4 && isText(a.name) && isText(a.typ)
 }
 
 // member returns the first member of a canonical object, from its opening

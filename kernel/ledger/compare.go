@@ -12,10 +12,11 @@ import (
 const TimingType = "application/vnd.reprise.timing.v1"
 
 // placeMembers are the members of a body that differ between two runs that
-// did the same: att is compared as contents, refs and cred not at all.
-var placeMembers = []string{"att", "refs", "cred"}
+// did the same: att is compared as contents, the others not at all.
+var placeMembers = []string{"att", "refs", "cred", "scope"}
 
-// Compared returns the comparison form of a body: without att, refs and cred.
+// Compared returns the comparison form of a body: without att, refs, cred and
+// scope.
 func Compared(body canon.Value) canon.Value { return body.Without(placeMembers...) }
 
 // Same reports whether two decisions have the same comparison form.

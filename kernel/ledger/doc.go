@@ -16,16 +16,17 @@
 // disclosed, withheld or erased. What is hashed is what is stored, byte for
 // byte; that it is canonical is checked besides, so nothing can hide in a row.
 //
-// A body is a JSON object of at most [MaxBody] bytes. Three of its members
+// A body is a JSON object of at most [MaxBody] bytes. Four of its members
 // mean the same in every kind:
 //
-//	att   the attachments, {bind, name, size, type} each: bytes of any size, kept by package blob
-//	refs  place ids: what names a place in this or another ledger
-//	data  what the engine says
+//	att    the attachments, {bind, name, scope, size, type} each: bytes of any size, kept by package blob
+//	refs   place ids: what names a place in this or another ledger
+//	scope  the unit of erasure; left out if it is the run, and in att if it is that of the body
+//	data   what the engine says
 //
 // Place ids differ between two runs that did the same. The comparison form of
-// an entry, which replay and diff use, therefore leaves out att and refs and
-// takes the attachments as {name, type, bytes} instead; see [Compare].
+// an entry, which replay and diff use, therefore leaves out att, refs and
+// scope and takes the attachments as {name, type, bytes} instead; see [Compare].
 //
 // # Trust
 //

@@ -37,10 +37,11 @@ type Entry struct {
 
 // Attachment is what a body says of one attachment.
 type Attachment struct {
-	Name string
-	Type string // media type
-	Size int64
-	Bind canon.Digest
+	Name  string
+	Type  string // media type
+	Size  int64
+	Bind  canon.Digest
+	Scope string // empty: that of the body
 }
 
 // Content is an attachment as an engine gives it: the bytes themselves.
@@ -60,12 +61,13 @@ type Decision struct {
 
 // Draft is an entry that is about to be appended.
 type Draft struct {
+	Run   RunID // whose scope is not spelled out; may be empty
 	Kind  Kind
 	Body  canon.Value // an object without att and refs
 	Refs  canon.Value // an object of place ids, or absent
 	Att   []Attachment
 	Parts []blob.Part
-	Scope string
+	Scope string // empty: the run's
 	Salt  canon.Salt
 	T     string
 }
@@ -105,8 +107,12 @@ func Prepare(d Draft) (Prepared, error) {
 		return Prepared{}, fault.New(ErrBody, op, "%d attachments with %d parts; the limit is %d", len(d.Att), len(d.Parts), MaxAttachments)
 	}
 	v := d.Body
+	scope := scopeOr(d.Scope, d.Run)
 	if len(d.Att) > 0 {
-		v = v.With("att", attValue(d.Att))
+		v = v.With("att", attValue(d.Att, d.Parts, scope))
+	}
+	if scope != string(d.Run) {
+		v = v.With("scope", canon.String(scope))
 	}
 	if d.Refs.Len() > 0 {
 		v = v.With("refs", d.Refs)
@@ -135,18 +141,33 @@ func (at Position) Next(run RunID, p Prepared) (Entry, Position) {
 	}
 	e := Entry{
 		Header: h.Append(make([]byte, 0, 384)),
-		Scope:  p.scope, Salt: p.salt, Body: p.body, Parts: p.parts,
+		Scope:  scopeOr(p.scope, run), Salt: p.salt, Body: p.body, Parts: p.parts,
 	}
 	e.ID = ID(e.Header)
 	return e, Position{Count: at.Count + 1, Last: e.ID}
 }
 
-func attValue(list []Attachment) canon.Value {
+// scopeOr returns the scope named, or that of the run.
+func scopeOr(scope string, run RunID) string {
+	if scope == "" {
+		return string(run)
+	}
+	return scope
+}
+
+// attValue names the scope of an attachment where it is another one than that
+// of the body, so that nobody can move contents to another scope unnoticed.
+func attValue(list []Attachment, parts []blob.Part, home string) canon.Value {
 	vs := make([]canon.Value, len(list))
 	for i, a := range list {
+		var scope canon.Value
+		if s := parts[i].Scope; s != "" && s != home {
+			scope = canon.String(s)
+		}
 		vs[i] = canon.Object(
 			canon.M("bind", canon.String(a.Bind.String())),
 			canon.M("name", canon.String(a.Name)),
+			canon.M("scope", scope),
 			canon.M("size", canon.Int(a.Size)),
 			canon.M("type", canon.String(a.Type)),
 		)
@@ -210,10 +231,14 @@ func parseAtt(v canon.Value) ([]Attachment, error) {
 		size, ok := a.Get("size").AsInt()
 		name, ok2 := a.Get("name").AsString()
 		typ, ok3 := a.Get("type").AsString()
-		if err != nil || !ok || !ok2 || !ok3 || a.Len() != 4 || size < 0 || name == "" {
-			return nil, fault.New(ErrBody, "ledger.Parse", "att/%d is not {bind, name, size, type}", i)
+		scope, members := a.Get("scope").Str(), 4
+		if scope != "" {
+			members++
 		}
-		out[i] = Attachment{Name: name, Type: typ, Size: size, Bind: d}
+		if err != nil || !ok || !ok2 || !ok3 || a.Len() != members || size < 0 || name == "" || typ == "" {
+			return nil, fault.New(ErrBody, "ledger.Parse", "att/%d is not {bind, name, scope, size, type}", i)
+		}
+		out[i] = Attachment{Name: name, Type: typ, Size: size, Bind: d, Scope: scope}
 	}
 	return out, nil
 }

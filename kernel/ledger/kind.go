@@ -1,5 +1,7 @@
 package ledger
 
+import "slices"
+
 // Kind says what an entry records. The set is closed: an entry of another
 // kind fails verification.
 type Kind string
@@ -25,7 +27,7 @@ const (
 )
 
 // members lists, for each kind, the members that a body may have beside att,
-// data and refs. A body with any other member fails verification.
+// data, refs and scope. A body with any other member fails verification.
 func (k Kind) members() (extra []string, known bool) {
 	switch k {
 	case KindOpen:
@@ -64,14 +66,9 @@ func (k Kind) Known() bool {
 // allows reports whether a body of kind k may have a member of that name.
 func (k Kind) allows(name []byte) bool {
 	switch string(name) {
-	case "att", "data", "refs":
+	case "att", "data", "refs", "scope":
 		return true
 	}
 	extra, _ := k.members()
-	for _, m := range extra {
-		if m == string(name) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(extra, string(name))
 }

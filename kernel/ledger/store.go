@@ -22,6 +22,10 @@ const (
 	// ErrFenced means that the writer's lease ran out and another process
 	// took the run over. Stop; nothing of this append was stored.
 	ErrFenced fault.Halted = "ledger.fenced"
+	// ErrBatch means that a batch cannot be what a ledger holds: entries that
+	// do not follow one another or the position, contents over a limit, or a
+	// statement about another run. Mend the caller.
+	ErrBatch fault.Invalid = "ledger.bad_batch"
 	// ErrStore means that the store cannot be reached or cannot store. What
 	// was not acknowledged may or may not be there.
 	ErrStore fault.Unavailable = "ledger.store_failed"
@@ -42,7 +46,8 @@ type Statement struct {
 	Envelope []byte
 }
 
-// Batch is what one append adds.
+// Batch is what one append adds. Statements about the whole store are
+// appended without a lease, in a batch that holds nothing else.
 type Batch struct {
 	Lease      Lease
 	At         Position // where the ledger must stand
@@ -76,7 +81,10 @@ type Store interface {
 	// power. If the ledger does not stand at b.At the error is [ErrConflict];
 	// an append whose entries are already there, because an acknowledgement
 	// was lost, succeeds. A lease that is not the present one gives
-	// [ErrFenced]. An empty batch with statements only is allowed.
+	// [ErrFenced], one that [Batch.Check] refuses its error, and a chunk whose
+	// scope has no key [blob.ErrScopeNotFound]. A batch without entries needs
+	// b.At to be a position that the ledger has reached, not its last.
+	// Append keeps nothing of b.
 	Append(ctx context.Context, b *Batch) error
 
 	// At returns where a run stands, or [ErrNotFound].

@@ -116,8 +116,10 @@ type Evidence struct {
 
 	Keys     *sign.Keyring // may be nil: then no signature earns a level
 	Withheld bool          // absent contents are withheld, not lost
+	Scopes   bool          // entries and parts say in which scope they are kept: check that
 	Expect   *Position     // a position that the ledger must contain
 	World    *canon.Digest // an observed world hash (T-16)
+	Damage   *Finding      // what is wrong with the file that carries the evidence; it fails the verification
 }
 
 // Phase is what one phase found.
@@ -158,14 +160,20 @@ type Verification struct {
 // Failed reports whether a check failed.
 func (v *Verification) Failed() bool { return v.First() != nil }
 
-// First returns the first failure in the order of the phases, or nil.
+// First returns the first failure in the order of the phases, or nil. One
+// that names an entry goes before one that does not.
 func (v *Verification) First() *Finding {
+	var first *Finding
 	for i := range v.Phases {
-		if f := v.Phases[i].First; f != nil {
+		switch f := v.Phases[i].First; {
+		case f == nil:
+		case f.N >= 0:
 			return f
+		case first == nil:
+			first = f
 		}
 	}
-	return nil
+	return first
 }
 
 // Verify recomputes everything that the entries and heads claim, in one pass.
@@ -200,7 +208,7 @@ func Verify(ctx context.Context, ev Evidence) (*Verification, error) {
 	return v.res, v.finish()
 }
 
-func noHeads() (Statement, error, bool) { return Statement{}, nil, false } //nolint:revive // the order of results is that of iter.Pull2
+func noHeads() (Statement, error, bool) { return Statement{}, nil, false }
 
 // verifier is one pass.
 type verifier struct {
@@ -210,7 +218,10 @@ type verifier struct {
 	head     *Head
 	envelope sign.Envelope
 	calls    map[int64]bool // open calls
+	unread   int64          // outcomes whose call is not known, because their body is not there
+	lost     bool           // a commit could not be folded, so the world is not known
 	binder   *canon.Binder
+	count    counter
 	retired  bool
 	earned   int64 // count of the last head by a trusted key
 	expected bool
@@ -300,54 +311,83 @@ func (v *verifier) body(e *Entry, h *Header, n int64) (m body, ok bool, err erro
 		v.failErr(iHashes, n, "body", ErrBadContent, err)
 		return m, false, nil
 	}
-	return m, true, v.attachments(e, n, m.att)
+	return m, true, v.attachments(e, n, m)
 }
 
-func (v *verifier) attachments(e *Entry, n int64, att []byte) error {
-	if att == nil {
-		if len(e.Parts) > 0 {
-			v.fail(iHashes, Finding{Code: ErrBadContent, N: n, Where: "attachments", Msg: "contents are stored that the body does not name"})
-		}
-		return nil
+func (v *verifier) attachments(e *Entry, n int64, m body) error {
+	bad := func(where, msg string) {
+		v.fail(iHashes, Finding{Code: ErrBadContent, N: n, Where: where, Msg: msg})
+	}
+	home := v.ev.Run
+	if v.ev.Scopes && !sameScope(e.Scope, m.scope, string(home)) {
+		bad("scope", "the body belongs to another scope than the one it is kept in")
 	}
 	i := 0
-	for rest := att; ; i++ {
-		raw, next, ok := element(rest)
-		if !ok {
+	for rest := m.att; ; i++ {
+		raw, next, more := element(rest)
+		if !more {
 			break
 		}
 		rest = next
-		if err := v.attachment(e, n, i, raw); err != nil {
+		a, ok := parseRawAtt(raw)
+		switch {
+		case !ok || i >= MaxAttachments:
+			bad(attachmentAt(i), "att is not a list of at most 64 {bind, name, scope, size, type}")
+			return nil
+		case i >= len(e.Parts):
+			continue
+		}
+		if v.ev.Scopes {
+			scope := a.scope
+			if scope == nil {
+				scope = m.scope
+			}
+			if !sameScope(e.Parts[i].Scope, scope, string(home)) {
+				bad(attachmentAt(i), "the attachment belongs to another scope than the one it is kept in")
+			}
+		}
+		if err := v.attachment(e, n, i, &a); err != nil {
 			return err
 		}
 	}
-	if len(e.Parts) > i {
-		v.fail(iHashes, Finding{Code: ErrBadContent, N: n, Where: "attachments", Msg: "contents are stored that the body does not name"})
+	if len(e.Parts) != i {
+		bad("attachments", "the body names other contents than are stored")
 	}
 	return nil
 }
 
-func (v *verifier) attachment(e *Entry, n int64, i int, raw []byte) error {
-	where := "attachment " + string(appendInt(nil, int64(i)))
-	size, okSize := safeInt(field(raw, "size"))
-	hexBind := field(raw, "bind")
-	if !okSize || len(hexBind) != 66 || len(field(raw, "name")) < 3 || len(field(raw, "type")) < 2 {
-		v.fail(iHashes, Finding{Code: ErrBadContent, N: n, Where: where, Msg: "att is not a list of {bind, name, size, type}"})
-		return nil
+func attachmentAt(i int) string { return "attachment " + string(appendInt(nil, int64(i))) }
+
+// sameScope reports whether a scope is the one that a raw member names, or
+// that of the run where it names none.
+func sameScope(scope string, raw []byte, home string) bool {
+	if raw == nil {
+		return scope == home
 	}
-	if i >= len(e.Parts) || e.Parts[i].Recipe == nil || v.ev.Attachment == nil {
-		v.absent(n, where)
-		return nil
+	if len(raw) == len(scope)+2 && string(raw[1:len(raw)-1]) == scope {
+		return true
 	}
+	return string(canon.AppendString(nil, scope)) == string(raw)
+}
+
+func (v *verifier) attachment(e *Entry, n int64, i int, a *rawAtt) error {
 	p := &e.Parts[i]
+	if p.Recipe == nil || v.ev.Attachment == nil {
+		v.absent(n, attachmentAt(i))
+		return nil
+	}
+	v.res.Phases[iHashes].Checked++
+	if p.Size != a.size {
+		v.fail(iHashes, Finding{Code: ErrBindMismatch, N: n, Where: attachmentAt(i), Expected: string(appendInt(nil, a.size)) + " bytes", Found: string(appendInt(nil, p.Size)) + " bytes", Msg: "the attachment has another size"})
+		return nil
+	}
 	if v.binder == nil {
 		v.binder = canon.NewBinder(&p.Salt)
 	} else {
 		v.binder.Reset(&p.Salt)
 	}
-	c := counter{w: v.binder}
-	v.res.Phases[iHashes].Checked++
-	if err := v.ev.Attachment(e, i, &c); err != nil {
+	v.count = counter{w: v.binder}
+	if err := v.ev.Attachment(e, i, &v.count); err != nil {
 		if v.ev.Withheld && fault.CodeOf(err) == fault.Code(ErrAbsent) {
 			v.res.Withheld++
 			return nil
@@ -355,12 +395,13 @@ func (v *verifier) attachment(e *Entry, n int64, i int, raw []byte) error {
 		if fault.ClassOf(err) != fault.ClassIntegrity && fault.ClassOf(err) != fault.ClassNotFound {
 			return err
 		}
-		v.failErr(iHashes, n, where, fault.CodeOf(err), err)
+		v.failErr(iHashes, n, attachmentAt(i), fault.CodeOf(err), err)
 		return nil
 	}
 	got := v.binder.Sum()
-	if c.n != size || string(canon.AppendHex(nil, got)) != string(hexBind[1:65]) {
-		v.fail(iHashes, Finding{Code: ErrBindMismatch, N: n, Where: where, Expected: string(hexBind[1:65]), Found: got.String(), Msg: "the attachment is not the one that was recorded"})
+	var hex [64]byte
+	if v.count.n != a.size || string(canon.AppendHex(hex[:0], got)) != string(a.bind) {
+		v.fail(iHashes, Finding{Code: ErrBindMismatch, N: n, Where: attachmentAt(i), Expected: string(a.bind), Found: got.String(), Msg: "the attachment is not the one that was recorded"})
 	}
 	return nil
 }
@@ -400,6 +441,7 @@ func (v *verifier) order(e *Entry, h *Header, n int64, m body, ok bool) error {
 		v.calls[n] = true
 	case KindOutcome:
 		if !ok {
+			v.unread++
 			return nil
 		}
 		call, named := safeInt(field(m.refs, "call"))
@@ -409,7 +451,7 @@ func (v *verifier) order(e *Entry, h *Header, n int64, m body, ok bool) error {
 		delete(v.calls, call)
 	case KindSeal:
 		v.res.Sealed = true
-		if len(v.calls) > 0 && ok {
+		if int64(len(v.calls)) > v.unread && ok {
 			bad("the ledger is sealed with open calls")
 		}
 		v.seal(m.world)

@@ -8,14 +8,27 @@ import (
 	"github.com/reprise-dev/reprise/kernel/sign"
 )
 
-// commit folds the delta of a commit (T-05, T-10). A commit that cannot be
-// applied leaves the world as it was before it.
+// commit folds the delta of a commit (T-05, T-10). Behind a commit that
+// cannot be read or applied nothing is folded: the world is not known there.
 func (v *verifier) commit(e *Entry, n int64, m body, ok bool) error {
-	v.res.Phases[iFold].Checked++
-	if !ok {
-		v.fail(iFold, Finding{Code: ErrAbsent, N: n, Where: "body", Msg: "the commit cannot be read, so the world behind it is not known"})
+	switch {
+	case v.lost:
+		return nil
+	case !ok:
+		v.lost = true
+		if e.Body != nil || !v.ev.Withheld {
+			v.fail(iFold, Finding{Code: ErrAbsent, N: n, Where: "body", Msg: "the commit cannot be read, so the world behind it is not known"})
+		}
 		return nil
 	}
+	v.res.Phases[iFold].Checked++
+	failed := v.res.Phases[iFold].Failed
+	err := v.delta(e, n, m)
+	v.lost = v.res.Phases[iFold].Failed > failed
+	return err
+}
+
+func (v *verifier) delta(e *Entry, n int64, m body) error {
 	list, err := canon.Parse(m.delta)
 	if err != nil {
 		v.failErr(iFold, n, "delta", ErrDelta, err)
@@ -29,7 +42,12 @@ func (v *verifier) commit(e *Entry, n int64, m body, ok bool) error {
 	for i, c := range changes {
 		var value *canon.Digest
 		if c.Att != "" {
-			if value, err = v.worldValue(e, m.att, c.Att); err != nil {
+			at := attachmentNamed(m.att, c.Att)
+			if at < 0 || at >= len(e.Parts) {
+				v.fail(iFold, Finding{Code: ErrDelta, N: n, Where: fmt.Sprintf("delta/%d", i), Msg: "the value is an attachment that the entry does not have"})
+				return nil
+			}
+			if value, err = v.worldValue(e, at); err != nil {
 				return err
 			}
 		}
@@ -41,19 +59,23 @@ func (v *verifier) commit(e *Entry, n int64, m body, ok bool) error {
 	return nil
 }
 
-// worldValue returns what stands for an attachment in the world, or nil if
-// its bytes are absent. That they are the recorded ones was checked before.
-func (v *verifier) worldValue(e *Entry, att []byte, name string) (*canon.Digest, error) {
-	i := 0
-	for rest := att; ; i++ {
+// attachmentNamed returns the place of an attachment in att, or -1.
+func attachmentNamed(att []byte, name string) int {
+	want := canon.AppendString(nil, name)
+	for i, rest := 0, att; ; i++ {
 		raw, next, ok := element(rest)
-		if !ok || i >= len(e.Parts) {
-			return nil, nil
+		if !ok {
+			return -1
 		}
-		if rest = next; string(field(raw, "name")) == string(canon.AppendString(nil, name)) {
-			break
+		if rest = next; string(field(raw, "name")) == string(want) {
+			return i
 		}
 	}
+}
+
+// worldValue returns what stands for attachment i in the world, or nil if its
+// bytes are absent. That they are the recorded ones was checked before.
+func (v *verifier) worldValue(e *Entry, i int) (*canon.Digest, error) {
 	if e.Parts[i].Recipe == nil || v.ev.Attachment == nil {
 		return nil, nil
 	}
@@ -85,8 +107,12 @@ func (v *verifier) advanceHead() error {
 			v.failErr(iSignatures, st.Count-1, "head", fault.CodeOf(err), err)
 			continue
 		}
-		if h.Run != v.ev.Run {
-			v.fail(iSignatures, Finding{Code: ErrHeadMismatch, N: h.Count - 1, Where: "head", Expected: string(v.ev.Run), Found: string(h.Run), Msg: "a head of another ledger"})
+		if h.Run != v.ev.Run || st.Run != v.ev.Run {
+			v.fail(iSignatures, Finding{Code: ErrHeadMismatch, N: st.Count - 1, Where: "head", Expected: string(v.ev.Run), Found: string(h.Run), Msg: "a head of another ledger"})
+			continue
+		}
+		if h.Count != st.Count || st.Type != HeadType {
+			v.fail(iSignatures, Finding{Code: ErrHeadMismatch, N: st.Count - 1, Where: "head", Expected: fmt.Sprintf("%d entries", st.Count), Found: fmt.Sprintf("%d entries", h.Count), Msg: "the head says another number of entries than the place where it is kept"})
 			continue
 		}
 		v.head, v.envelope = &h, env
@@ -154,6 +180,9 @@ func (v *verifier) remark(format string, args ...any) {
 
 func (v *verifier) finish() error {
 	r := v.res
+	if v.ev.Damage != nil {
+		v.fail(iLoad, *v.ev.Damage)
+	}
 	if r.At.Count == 0 {
 		v.fail(iLoad, Finding{Code: ErrEmpty, N: -1, Where: "ledger", Msg: "there is no entry"})
 	}
@@ -189,6 +218,11 @@ func (v *verifier) world() {
 		return
 	}
 	got, whole := v.res.World.Hash()
+	if v.lost {
+		v.remark("partial: a commit could not be folded, so the world is not known and its hash cannot be compared")
+		v.res.Withheld++
+		return
+	}
 	for _, want := range []*canon.Digest{v.recorded, v.ev.World} {
 		if want == nil {
 			continue
@@ -208,8 +242,8 @@ func (v *verifier) closing() {
 	if !r.Sealed {
 		v.remark("unsealed: the run was not closed, so entries after the last may be missing")
 	}
-	if len(v.calls) > 0 {
-		v.remark("%d calls are open", len(v.calls))
+	if open := int64(len(v.calls)) - v.unread; open > 0 {
+		v.remark("%d calls are open", open)
 	}
 	if v.ev.Keys.Trusted() && r.Unsigned > 0 {
 		v.remark("%d unsigned: no trusted head covers the last entries", r.Unsigned)

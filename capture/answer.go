@@ -1,0 +1,163 @@
+package capture
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
+	"github.com/reprise-dev/reprise/kernel/fault"
+)
+
+// answer gives the client the recorded answer: the same status, headers,
+// bytes, parts and trailers, and the same end.
+func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, to route, c *effect.Call, x *drive.Exchange) {
+	o, _, err := x.Answered()
+	if err != nil {
+		h.cannot(ctx, w, x, err)
+		return
+	}
+	if o.Status == effect.Error || o.Data.Get("status").IsZero() {
+		if err := x.End(ctx, effect.Outcome{}); err != nil {
+			h.broken(w, err)
+			return
+		}
+		h.noAnswer(w, o)
+		return
+	}
+	a, err := h.recorded(ctx, to, c, x, o)
+	if err != nil {
+		h.cannot(ctx, w, x, err)
+		return
+	}
+	// The outcome goes first: what follows is the last byte and all before.
+	if err := x.End(ctx, effect.Outcome{}); err != nil {
+		h.broken(w, err)
+		return
+	}
+	a.give(w, r, h.p.o.Pace)
+}
+
+// cannot answers when the record is there but cannot be answered with.
+func (h *handler) cannot(ctx context.Context, w http.ResponseWriter, x *drive.Exchange, err error) {
+	if end := x.End(ctx, effect.Outcome{Status: effect.Error, Code: fault.CodeOf(err)}); end != nil {
+		err = end
+	}
+	problem(w, http.StatusBadRequest, fault.CodeOf(err), err.Error())
+}
+
+// recording is a recorded answer, ready to be given.
+type recording struct {
+	status   int
+	head     canon.Value
+	headers  http.Header
+	trailers http.Header
+	body     []byte
+	parts    []drive.Part
+	redacted bool
+	broke    string
+	chunked  bool
+}
+
+func (h *handler) recorded(ctx context.Context, to route, c *effect.Call, x *drive.Exchange, o effect.Outcome) (*recording, error) {
+	status, ok := o.Data.Get("status").AsInt()
+	if !ok || status < 100 || status > 999 {
+		return nil, fault.New(ErrRecord, "capture.answer", "the outcome has no HTTP status")
+	}
+	a := &recording{
+		status: int(status), headers: http.Header{}, trailers: http.Header{}, redacted: len(o.Redacted) > 0,
+		broke: o.Data.Get("broke").Str(), chunked: !o.Data.Get("transfer").IsZero(),
+	}
+	if o.Status == effect.Interrupted && a.broke == "" {
+		a.broke = byUpstream
+	}
+	if err := addHeaders(a.headers, o.Data.Get("headers")); err != nil {
+		return nil, err
+	}
+	if err := addHeaders(a.trailers, o.Data.Get("trailers")); err != nil {
+		return nil, err
+	}
+	if !x.Has(ResponseName) {
+		return a, nil
+	}
+	var err error
+	if a.body, err = x.Content(ctx, ResponseName); err != nil {
+		return nil, err
+	}
+	if x.Has(drive.TimingName) {
+		t, err := x.Content(ctx, drive.TimingName)
+		if err != nil {
+			return nil, err
+		}
+		if a.parts, err = drive.ParseTiming(t); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// give writes the answer.
+func (a *recording) give(w http.ResponseWriter, r *http.Request, pace float64) {
+	out := w.Header()
+	for name, values := range a.headers {
+		out[name] = values
+	}
+	exactly(out)
+	if out["Content-Length"] != nil && a.redacted && a.broke == "" && r.Method != http.MethodHead {
+		out["Content-Length"] = []string{strconv.Itoa(len(a.body))} // stand-ins have other lengths
+	}
+	for name := range a.trailers {
+		out.Add("Trailer", name)
+	}
+	w.WriteHeader(a.status)
+	a.write(w, r, pace)
+	if a.broke != "" {
+		if f, ok := w.(http.Flusher); ok {
+			f.Flush()
+		}
+		if a.broke == byClient && r.Method == http.MethodGet {
+			// The upstream would have gone on: an event stream is held open
+			// until the client leaves it, as it did.
+			<-r.Context().Done()
+		}
+		panic(http.ErrAbortHandler)
+	}
+	for name, values := range a.trailers {
+		out[http.TrailerPrefix+name] = values
+	}
+}
+
+func (a *recording) write(w http.ResponseWriter, r *http.Request, pace float64) {
+	f, ok := w.(http.Flusher)
+	if !ok || len(a.parts) == 0 {
+		_, _ = w.Write(a.body)
+		return
+	}
+	f.Flush()
+	rest := a.body
+	for _, p := range a.parts {
+		if pace > 0 && !sleep(r.Context(), time.Duration(float64(p.After)/pace)) {
+			return
+		}
+		n := min(p.Size, len(rest))
+		_, _ = w.Write(rest[:n])
+		f.Flush()
+		rest = rest[n:]
+	}
+	_, _ = w.Write(rest)
+}
+
+// sleep waits, and reports whether it was not interrupted.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

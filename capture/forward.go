@@ -1,0 +1,353 @@
+package capture
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+// Who broke an answer off, as the member broke of an interrupted outcome says.
+const (
+	byClient   = "client"
+	byUpstream = "upstream"
+)
+
+// forward sends the request on and gives the answer to the client as it
+// comes; the last byte of it only when the outcome is durable.
+func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Request, to route, b *body, x *drive.Exchange) {
+	resp, err := h.p.out.RoundTrip(h.outgoing(r, b))
+	if err != nil {
+		h.unreachable(ctx, w, r, x, err)
+		return
+	}
+	defer resp.Body.Close()
+	a := &answering{h: h, w: w, r: r, x: x, resp: resp, to: to}
+	if headSize(resp.Header) > maxHead {
+		a.refuse(ctx)
+		return
+	}
+	a.head = a.outcomeHead()
+	switch {
+	case r.Method == http.MethodHead || resp.ContentLength == 0 || bodiless(resp.StatusCode):
+		a.short(ctx, nil)
+	case resp.ContentLength > 0 && resp.ContentLength <= holdMax:
+		a.held(ctx)
+	default:
+		a.stream(ctx)
+	}
+}
+
+// outgoing returns the request for the upstream: the same but for what
+// belongs to the connection.
+func (h *handler) outgoing(r *http.Request, b *body) *http.Request {
+	u := *r.URL
+	u.Scheme, u.Host = h.u.URL.Scheme, h.u.URL.Host
+	if path := h.rewritten(u.Path); path != "" {
+		u.Path, u.RawPath = path, ""
+	}
+	header := make(http.Header, len(r.Header)+2)
+	copyHeader(header, r.Header)
+	delete(header, "Expect") // the body is here already
+	if te := r.Header["Te"]; slices.ContainsFunc(te, func(v string) bool { return strings.Contains(v, "trailers") }) {
+		header["Te"] = []string{"trailers"}
+	}
+	if _, ok := header["User-Agent"]; !ok {
+		header["User-Agent"] = []string{""} // or the transport would set its own
+	}
+	if user := h.u.URL.User; user != nil && header["Authorization"] == nil {
+		header["Authorization"] = []string{basic(user)}
+	}
+	out := &http.Request{
+		Method: r.Method, URL: &u, Header: header, Host: u.Host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		ContentLength: r.ContentLength, Trailer: r.Trailer,
+	}
+	if len(b.b) > 0 || r.ContentLength < 0 {
+		b.mu.Lock()
+		b.holders++
+		b.mu.Unlock()
+		out.Body = &sending{Reader: *bytes.NewReader(b.b), b: b}
+	}
+	return out.WithContext(r.Context())
+}
+
+func basic(u *url.Userinfo) string {
+	r := http.Request{Header: http.Header{}}
+	password, _ := u.Password()
+	r.SetBasicAuth(u.Username(), password)
+	return r.Header.Get("Authorization")
+}
+
+// sending is a request body on its way to the upstream.
+type sending struct {
+	bytes.Reader
+	b    *body
+	once sync.Once
+}
+
+// Close implements [io.Closer]; the transport calls it when it reads no more.
+func (s *sending) Close() error {
+	s.once.Do(s.b.release)
+	return nil
+}
+
+// bodiless reports whether an answer of that status has no body.
+func bodiless(status int) bool {
+	return status == http.StatusNoContent || status == http.StatusNotModified || status < 200
+}
+
+// unreachable records that no answer came.
+func (h *handler) unreachable(ctx context.Context, w http.ResponseWriter, r *http.Request, x *drive.Exchange, err error) {
+	o := effect.Outcome{Status: effect.Error, Code: ErrUnreachable}
+	if r.Context().Err() != nil {
+		o = effect.Outcome{Status: effect.Interrupted, Data: canon.Object(canon.M("broke", canon.String(byClient)))}
+	} else {
+		msg := h.p.o.Redactor.Text(strings.ToValidUTF8(err.Error(), "\uFFFD"))
+		o.Data = canon.Object(canon.M("message", canon.String(msg)))
+	}
+	if err := x.End(ctx, o); err != nil {
+		h.broken(w, err)
+		return
+	}
+	h.noAnswer(w, o)
+}
+
+// noAnswer tells the client that the upstream gave no answer; live and in a
+// replay in the same words.
+func (*handler) noAnswer(w http.ResponseWriter, o effect.Outcome) {
+	if o.Status == effect.Interrupted {
+		panic(http.ErrAbortHandler)
+	}
+	w.Header()["Date"] = nil
+	problem(w, http.StatusBadGateway, o.Code, o.Data.Get("message").Str())
+}
+
+// answering is an answer on its way from the upstream to the client.
+type answering struct {
+	h    *handler
+	w    http.ResponseWriter
+	r    *http.Request
+	x    *drive.Exchange
+	to   route
+	resp *http.Response
+	head canon.Value // the outcome's data without trailers
+
+	names []string // of the secrets that the head holds
+}
+
+// outcomeHead returns what the outcome says of the answer's head.
+func (a *answering) outcomeHead() canon.Value {
+	red := a.h.p.o.Redactor
+	found := func(name, value string, c credential) {
+		red.learn(name, value)
+		if !slices.Contains(a.names, name) {
+			a.names = append(a.names, name)
+		}
+	}
+	list := red.headers(a.resp.Header, hopHeader, found)
+	v := canon.Object(
+		canon.M("headers", canon.Array(list...)),
+		canon.M("status", canon.Int(int64(a.resp.StatusCode))),
+	)
+	if len(a.resp.TransferEncoding) > 0 {
+		v = v.With("transfer", canon.String(strings.Join(a.resp.TransferEncoding, ", ")))
+	}
+	return v
+}
+
+// refuse ends an exchange whose answer has too long a head.
+func (a *answering) refuse(ctx context.Context) {
+	o := effect.Outcome{Status: effect.Error, Code: ErrTooLarge, Data: canon.Object(canon.M("message", canon.String("the head of the answer is over the limit")))}
+	if err := a.x.End(ctx, o); err != nil {
+		a.h.broken(a.w, err)
+		return
+	}
+	a.h.noAnswer(a.w, o)
+}
+
+// begin writes the head of the answer as it came.
+func (a *answering) begin() {
+	out := a.w.Header()
+	copyHeader(out, a.resp.Header)
+	exactly(out)
+	if len(a.resp.Trailer) > 0 {
+		names := make([]string, 0, len(a.resp.Trailer))
+		for name := range a.resp.Trailer {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		out["Trailer"] = names
+	}
+	a.w.WriteHeader(a.resp.StatusCode)
+}
+
+// exactly keeps the server from adding headers that did not come.
+func exactly(h http.Header) {
+	if _, ok := h["Date"]; !ok {
+		h["Date"] = nil
+	}
+	if _, ok := h["Content-Type"]; !ok {
+		h["Content-Type"] = nil
+	}
+}
+
+// short ends an answer whose bytes are all there, and gives it to the client.
+func (a *answering) short(ctx context.Context, body []byte, timing ...ledger.Content) {
+	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: a.names}
+	if len(body) > 0 {
+		stored, names := a.h.p.o.Redactor.Bytes(body)
+		o.Redacted = join(o.Redacted, names)
+		o.Contents = append([]ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: stored}}, timing...)
+	}
+	if err := a.x.End(ctx, o); err != nil {
+		a.h.broken(a.w, err)
+		return
+	}
+	a.begin()
+	_, _ = a.w.Write(body)
+}
+
+func join(a, b []string) []string {
+	for _, s := range b {
+		if !slices.Contains(a, s) {
+			a = append(a, s)
+		}
+	}
+	return a
+}
+
+// held reads a short answer of known length to its end before the client gets
+// any of it: one write and one entry, and nothing to stage.
+func (a *answering) held(ctx context.Context) {
+	buf, _ := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	size := int(a.resp.ContentLength)
+	if cap(*buf) < size {
+		*buf = make([]byte, 0, size)
+	}
+	b := (*buf)[:size]
+	n, err := io.ReadFull(a.resp.Body, b)
+	if err == nil {
+		a.short(ctx, b)
+		return
+	}
+	// The bytes that came before the answer broke off go to the client, and
+	// then it breaks off for the client too.
+	stored, names := a.h.p.o.Redactor.Bytes(b[:n])
+	o := effect.Outcome{
+		Status: effect.Interrupted, Redacted: join(a.names, names),
+		Data:     a.head.With("broke", canon.String(a.breaker())),
+		Contents: []ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: stored}},
+	}
+	if err := a.x.End(ctx, o); err != nil {
+		a.h.broken(a.w, err)
+		return
+	}
+	a.begin()
+	_, _ = a.w.Write(b[:n])
+	a.flush()
+	panic(http.ErrAbortHandler)
+}
+
+// breaker says who broke the answer off.
+func (a *answering) breaker() string {
+	if a.r.Context().Err() != nil {
+		return byClient
+	}
+	return byUpstream
+}
+
+func (a *answering) flush() {
+	if f, ok := a.w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+//nolint:gochecknoglobals // memory that is used again, not state
+var parts = sync.Pool{New: func() any { b := make([]byte, partMax); return &b }}
+
+// stream gives the client each part of the answer when it is staged, and the
+// end when the outcome is durable: the end of the chunked coding, or the last
+// byte where the length is known.
+func (a *answering) stream(ctx context.Context) {
+	st, err := a.x.Stream(ResponseName, contentType(a.resp.Header), a.head)
+	if err != nil {
+		a.lost(ctx, err)
+	}
+	buf, _ := parts.Get().(*[]byte)
+	defer parts.Put(buf)
+	a.begin()
+	a.flush()
+	red := a.h.p.o.Redactor.stream()
+	left := a.resp.ContentLength
+	var stored, last []byte
+	var broke string
+	for broke == "" {
+		n, err := a.resp.Body.Read(*buf)
+		if n > 0 {
+			p := (*buf)[:n]
+			if stored = red.write(stored[:0], p, false); len(stored) > 0 {
+				if _, err := st.Write(stored); err != nil {
+					a.lost(ctx, err)
+				}
+			}
+			if left >= 0 {
+				if left -= int64(n); left == 0 {
+					last = append(last, p[n-1])
+					p = p[:n-1]
+				}
+			}
+			if _, err := a.w.Write(p); err != nil {
+				broke = byClient
+				break
+			}
+			a.flush()
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			broke = a.breaker()
+		}
+	}
+	if stored = red.write(stored[:0], nil, true); len(stored) > 0 {
+		if _, err := st.Write(stored); err != nil {
+			a.lost(ctx, err)
+		}
+	}
+	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: join(a.names, red.names)}
+	if broke != "" {
+		o.Status, o.Data = effect.Interrupted, a.head.With("broke", canon.String(broke))
+	}
+	if t := a.h.p.o.Redactor.headers(a.resp.Trailer, nil, nil); len(t) > 0 {
+		o.Data = o.Data.With("trailers", canon.Array(t...))
+	}
+	if err := a.x.End(ctx, o); err != nil {
+		panic(http.ErrAbortHandler) // the client must not take this for an answer
+	}
+	if broke != "" {
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = a.w.Write(last)
+	for name, values := range a.resp.Trailer {
+		a.w.Header()[http.TrailerPrefix+name] = values
+	}
+}
+
+// lost ends an answer that cannot be recorded: the client must not have it.
+func (a *answering) lost(ctx context.Context, err error) {
+	_ = a.x.End(ctx, effect.Outcome{Status: effect.Interrupted, Code: fault.CodeOf(err), Data: a.head})
+	panic(http.ErrAbortHandler)
+}

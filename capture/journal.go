@@ -1,0 +1,158 @@
+package capture
+
+import (
+	"context"
+	"sync"
+
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+// Journal is the journal of a recorded run, safe for concurrent use. It is a
+// source of a session, and knows which recorded call comes nearest to one
+// that is not recorded.
+type Journal struct {
+	mu   sync.Mutex
+	j    *effect.Journal
+	open canon.Value // data of the open entry
+	last ledger.Ref  // the last entry that was read
+	seal canon.Value // body of the seal, if it was read
+}
+
+// ReadJournal reads the first count entries of a run, or all if count is not
+// positive.
+func ReadJournal(ctx context.Context, store ledger.Store, run ledger.RunID, count int64) (*Journal, error) {
+	j := &Journal{j: effect.NewJournal(), last: ledger.Ref{N: -1}}
+	for e, err := range store.Read(ctx, run, 0) {
+		if err != nil {
+			return nil, err
+		}
+		o, err := ledger.Parse(e)
+		if err != nil {
+			return nil, err
+		}
+		if count > 0 && o.N >= count {
+			break
+		}
+		switch o.Kind {
+		case ledger.KindOpen:
+			j.open = o.Body.Get("data")
+		case ledger.KindSeal:
+			j.seal = o.Body
+		default:
+			if err := j.j.Add(&o); err != nil {
+				return nil, err
+			}
+		}
+		j.last = ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}
+	}
+	if j.last.N < 0 {
+		return nil, fault.New(ledger.ErrNotFound, "capture.ReadJournal", "there is no run %s", run)
+	}
+	return j, nil
+}
+
+// Opened returns the data of the open entry.
+func (j *Journal) Opened() canon.Value { return j.open }
+
+// Sealed returns the body of the seal; it is absent if the run was not sealed.
+func (j *Journal) Sealed() canon.Value { return j.seal }
+
+// Last returns the last entry that was read.
+func (j *Journal) Last() ledger.Ref { return j.last }
+
+// Name implements [effect.Source].
+func (*Journal) Name() string { return "journal" }
+
+// Answer implements [effect.Source].
+func (j *Journal) Answer(k effect.Key, c *effect.Call) (effect.Answer, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.j.Answer(k, c)
+}
+
+// AnyCredential makes calls match whatever credential they were made with.
+func (j *Journal) AnyCredential() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.j.AnyCredential = true
+}
+
+// Len returns the number of recorded calls.
+func (j *Journal) Len() int { return j.j.Len() }
+
+// Left returns the records that answered nothing, in ledger order.
+func (j *Journal) Left() []*effect.Record {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.j.Left()
+}
+
+// Remarks returns what matches left open.
+func (j *Journal) Remarks() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return append([]string(nil), j.j.Remarks...)
+}
+
+func (j *Journal) nearest(k effect.Key, c *effect.Call, most int) []*effect.Record {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.j.Nearest(k, c, most)
+}
+
+// Nearest is a recorded call that comes near to one that is not recorded.
+type Nearest struct {
+	Record *effect.Record
+	Where  []canon.Difference // in the form that keys are taken of
+}
+
+// maxNear is how many recorded calls are compared with one that is missing.
+const maxNear = 8
+
+// near returns the recorded call that comes nearest to c, or nil. It answers
+// nothing: it is for people.
+func (r *Record) near(ctx context.Context, rules *rules, c *effect.Call) (*Nearest, error) {
+	var now []byte
+	if len(c.Contents) > 0 {
+		now, _ = rules.normal(c.Kind, c.Contents[0].Bytes)
+	}
+	var best *Nearest
+	for _, rec := range r.Journal.nearest(effect.Key{Match: c.Match}, c, maxNear) {
+		o, err := r.Reader.Open(ctx, rec.Call.N)
+		if err != nil {
+			return nil, err
+		}
+		var then []byte
+		if i := o.Attachment(RequestName); i >= 0 {
+			b, err := r.Reader.Bytes(ctx, o, i)
+			if err != nil {
+				return nil, err
+			}
+			then, _ = r.rules(rules).normal(c.Kind, b)
+		}
+		where := differences(o.Body, c, then, now)
+		if best == nil || closer(where, best.Where) {
+			best = &Nearest{Record: rec, Where: where}
+		}
+	}
+	return best, nil
+}
+
+// rules returns the rules with the setting of the record, so that its dates
+// and folder are normalised as they were then.
+func (r *Record) rules(now *rules) *rules {
+	then := *now
+	if now.setting != nil {
+		then.setting = ParseSetting(r.Journal.Opened().Get("setting")).finder()
+	}
+	return &then
+}
+
+var _ effect.Source = (*Journal)(nil)
+
+// readerOf returns a reader of a run.
+func readerOf(store drive.Store, run ledger.RunID) *drive.Reader { return drive.NewReader(store, run) }

@@ -1,0 +1,88 @@
+package capture
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/replay"
+)
+
+// miss answers a request that got no answer. It was not forwarded.
+func (h *handler) miss(ctx context.Context, w http.ResponseWriter, to route, c *effect.Call, why error) {
+	switch fault.ClassOf(why) {
+	case fault.ClassDiverged, fault.ClassIntegrity, fault.ClassDenied:
+	default:
+		h.broken(w, why)
+		return
+	}
+	more := []canon.Member{canon.M("call", canon.String(to.name))}
+	if rec := h.p.o.Record; rec != nil {
+		if n, err := rec.near(ctx, h.p.rules, c); err == nil && n != nil {
+			more = append(more, canon.M("nearest", canon.Object(
+				canon.M("entry", canon.Int(n.Record.Call.N)),
+				canon.M("name", canon.String(n.Record.Name)),
+				canon.M("differences", pointers(n.Where)),
+			)))
+		}
+	}
+	problem(w, http.StatusBadRequest, fault.CodeOf(why), why.Error(), more...)
+}
+
+func pointers(list []canon.Difference) canon.Value {
+	out := make([]canon.Value, len(list))
+	for i, d := range list {
+		out[i] = canon.Object(
+			canon.M("pointer", canon.String(d.Pointer)),
+			canon.M("recorded", d.A),
+			canon.M("now", d.B),
+		)
+	}
+	return canon.Array(out...)
+}
+
+// differences compares a recorded request with one that came now: the route
+// first, then the bodies in the form that keys are taken of.
+func differences(body canon.Value, c *effect.Call, then, now []byte) []canon.Difference {
+	var out []canon.Difference
+	recorded := body.Get("data")
+	for _, name := range []string{"upstream", "method", "url"} {
+		a, b := recorded.Get(name), c.Data.Get(name)
+		if !a.Equal(b) {
+			out = append(out, canon.Difference{Pointer: "#" + name, A: a, B: b})
+		}
+	}
+	return append(out, replay.Bytes(then, now)...)
+}
+
+// closer reports whether differences a are fewer than b; of as many, those
+// that come later, because requests of one agent share their beginning.
+func closer(a, b []canon.Difference) bool {
+	if len(a) != len(b) {
+		return len(a) < len(b)
+	}
+	return len(a) > 0 && a[0].Pointer > b[0].Pointer
+}
+
+// describe says what differs, for a line of a report.
+func describe(n *Nearest) string {
+	if n == nil {
+		return "nothing like it is recorded"
+	}
+	if len(n.Where) == 0 {
+		return fmt.Sprintf("it equals entry %d, which has answered already", n.Record.Call.N)
+	}
+	var at []string
+	for i, d := range n.Where {
+		if i == 3 {
+			at = append(at, "…")
+			break
+		}
+		at = append(at, d.Pointer)
+	}
+	return fmt.Sprintf("nearest is entry %d, which differs at %s", n.Record.Call.N, strings.Join(at, ", "))
+}

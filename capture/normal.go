@@ -1,0 +1,304 @@
+package capture
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reprise-dev/reprise/kernel/canon"
+)
+
+// Normaliser is a named and versioned rule for what two requests may differ
+// in and still be the same request. Normalisers touch the match key only:
+// what is stored, sent and answered stays as it is. A rule once released is
+// not changed; a better one gets a new version.
+type Normaliser struct {
+	Name    string
+	Version int64
+	Kind    string   // of the calls that it is for; empty: all
+	Drop    []string // JSON pointers to what is left out of the key
+	Doc     string
+}
+
+// ID returns name@version.
+func (n *Normaliser) ID() string { return n.Name + "@" + strconv.FormatInt(n.Version, 10) }
+
+// DateCwd is the id of the normaliser that is about texts instead of
+// pointers: in the match key {date} stands for the date of the run and {cwd}
+// for its working folder, as [Setting] gives them.
+const DateCwd = "date-cwd@1"
+
+// Normalisers returns the rules that are built in. In their pointers * is any
+// member or element, *name any member whose name ends so, and ** any number of
+// steps.
+func Normalisers() []Normaliser {
+	return []Normaliser{
+		{
+			Name: "volatile-ids", Version: 1, Kind: KindModel,
+			Drop: []string{
+				"/prompt_cache_key", "/client_metadata", "/metadata/user_id", "/input/*/id",
+				"/**/*metadata_passthrough/turn_id", "/**/*metadata_passthrough/create_time",
+			},
+			Doc: "ids that clients draw anew for every session, and that no answer depends on",
+		},
+		{
+			Name: "mcp-meta", Version: 1, Kind: KindMCP,
+			Drop: []string{
+				"/id", "/params/_meta/progressToken", "/params/_meta/traceparent", "/params/_meta/tracestate",
+				"/params/_meta/baggage", "/params/requestId", "/params/progressToken",
+			},
+			Doc: "JSON-RPC ids and trace context",
+		},
+		{Name: "date-cwd", Version: 1, Doc: "the date of the run and its working folder, where prompts name them"},
+	}
+}
+
+// Setting is what a run's prompts name of its surroundings. It is recorded in
+// the open of the run; matching reads no clock and no folder.
+type Setting struct {
+	Dates []string // as 2006-01-02; local and UTC, if they differ
+	Cwd   string
+}
+
+// SettingAt returns the setting at a time in a folder.
+func SettingAt(t time.Time, cwd string) Setting {
+	local, utc := t.Format(time.DateOnly), t.UTC().Format(time.DateOnly)
+	s := Setting{Dates: []string{local}, Cwd: cwd}
+	if utc != local {
+		s.Dates = append(s.Dates, utc)
+	}
+	return s
+}
+
+// Value returns s as an open entry holds it.
+func (s Setting) Value() canon.Value {
+	dates := make([]canon.Value, len(s.Dates))
+	for i, d := range s.Dates {
+		dates[i] = canon.String(d)
+	}
+	v := canon.Object(canon.M("dates", canon.Array(dates...)))
+	if s.Cwd != "" {
+		v = v.With("cwd", canon.String(strings.ToValidUTF8(s.Cwd, "\uFFFD")))
+	}
+	return v
+}
+
+// ParseSetting reads what [Setting.Value] gives.
+func ParseSetting(v canon.Value) Setting {
+	s := Setting{Cwd: v.Get("cwd").Str()}
+	for _, d := range v.Get("dates").Elems() {
+		s.Dates = append(s.Dates, d.Str())
+	}
+	return s
+}
+
+// dateFormats are how prompts write a date.
+var dateFormats = []string{
+	"2006-01-02", "2006/01/02", "01/02/2006", "1/2/2006", "02.01.2006", "02/01/2006",
+	"January 2, 2006", "Jan 2, 2006", "2 January 2006", "02 January 2006", "2 Jan 2006", "02 Jan 2006",
+	"Monday, January 2, 2006", "Monday, 2 January 2006", "Mon Jan 02 2006", "Mon Jan 2 2006", "Mon, 02 Jan 2006", "Monday 2 January 2006",
+}
+
+// finder returns the finder of the texts that stand for s, or nil.
+func (s Setting) finder() *finder {
+	var list []*pattern
+	for _, d := range s.Dates {
+		t, err := time.Parse(time.DateOnly, d)
+		if err != nil {
+			continue
+		}
+		for _, f := range dateFormats {
+			list = append(list, &pattern{name: "date", text: t.Format(f), with: "{date}", alone: true, edge: true})
+		}
+	}
+	if len(s.Cwd) > minText {
+		for _, text := range spellings(s.Cwd) {
+			list = append(list, &pattern{name: "cwd", text: text, with: "{cwd}", alone: true, edge: true})
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return newFinder(list)
+}
+
+// rules is the normalisers made ready for one run.
+type rules struct {
+	setting *finder // nil if there is nothing to look for
+	byKind  map[string][]rule
+}
+
+// rule is one normaliser made ready.
+type rule struct {
+	id    string
+	drops [][]string
+	hints [][][]byte // for each drop, texts that stand in every body that it changes
+}
+
+func newRules(list []Normaliser, s Setting) (*rules, error) {
+	r := &rules{byKind: map[string][]rule{}}
+	for i := range list {
+		n := &list[i]
+		if n.ID() == DateCwd {
+			r.setting = s.finder()
+			continue
+		}
+		one := rule{id: n.ID()}
+		for _, ptr := range n.Drop {
+			if err := canon.CheckPointer(ptr); err != nil {
+				return nil, err
+			}
+			steps := strings.Split(strings.TrimPrefix(ptr, "/"), "/")
+			for i, s := range steps {
+				steps[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(s)
+			}
+			one.drops = append(one.drops, steps)
+			one.hints = append(one.hints, hints(steps))
+		}
+		r.byKind[n.Kind] = append(r.byKind[n.Kind], one)
+	}
+	return r, nil
+}
+
+func hints(steps []string) (all [][]byte) {
+	for _, s := range steps {
+		suffix, wild := strings.CutPrefix(s, "*")
+		switch {
+		case !wild:
+			all = append(all, []byte(`"`+s+`"`))
+		case suffix != "" && suffix != "*":
+			all = append(all, []byte(suffix+`"`))
+		}
+	}
+	return all
+}
+
+func containsAll(body []byte, all [][]byte) bool {
+	for _, h := range all {
+		if !bytes.Contains(body, h) {
+			return false
+		}
+	}
+	return true
+}
+
+// normal returns the form of a redacted body that the match key is taken of,
+// and the ids of the normalisers that changed something. A body that is not
+// JSON keeps its bytes, but for the setting.
+func (r *rules) normal(kind string, body []byte) (form []byte, changed []string) {
+	if r.setting != nil {
+		var names []string
+		if body, names = r.setting.replace(body); names != nil {
+			changed = append(changed, DateCwd)
+		}
+	}
+	if !looksJSON(body) {
+		return body, changed
+	}
+	var hinted []rule
+	for _, k := range []string{"", kind} {
+		for _, one := range r.byKind[k] {
+			if slices.ContainsFunc(one.hints, func(all [][]byte) bool { return containsAll(body, all) }) {
+				hinted = append(hinted, one)
+			}
+		}
+	}
+	if hinted != nil {
+		if v, err := canon.Parse(body); err == nil {
+			for _, one := range hinted {
+				some := false
+				for _, steps := range one.drops {
+					var hit bool
+					v, hit = drop(v, steps)
+					some = some || hit
+				}
+				if some {
+					changed = append(changed, one.id)
+				}
+			}
+			if out, err := canon.Encode(v, canon.Foreign); err == nil {
+				return out, changed
+			}
+		}
+	}
+	if out, err := canon.Canonicalize(body); err == nil {
+		return out, changed
+	}
+	return body, changed
+}
+
+func looksJSON(b []byte) bool {
+	for _, c := range b {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+		case '{', '[':
+			return true
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// drop returns v without what the steps lead to. An element of an array is
+// not taken out but set to null, so that the others keep their places.
+func drop(v canon.Value, steps []string) (canon.Value, bool) {
+	if steps[0] == "**" {
+		v, hit := drop(v, steps[1:])
+		out, deeper := each(v, func(string) bool { return true }, func(x canon.Value) (canon.Value, bool) { return drop(x, steps) })
+		return out, hit || deeper
+	}
+	is := func(name string) bool { return name == steps[0] }
+	if suffix, ok := strings.CutPrefix(steps[0], "*"); ok {
+		is = func(name string) bool { return strings.HasSuffix(name, suffix) }
+	}
+	if len(steps) == 1 {
+		return each(v, is, func(canon.Value) (canon.Value, bool) { return canon.Value{}, true })
+	}
+	return each(v, is, func(x canon.Value) (canon.Value, bool) { return drop(x, steps[1:]) })
+}
+
+// each returns v with f of every child whose name or index is asked for.
+func each(v canon.Value, is func(string) bool, f func(canon.Value) (canon.Value, bool)) (canon.Value, bool) {
+	any := false
+	switch v.Kind() {
+	case canon.KindObject:
+		members := v.Members()
+		for i, m := range members {
+			if !is(m.Name) {
+				continue
+			}
+			if x, hit := f(m.Value); hit {
+				if !any {
+					members = slices.Clone(members)
+					any = true
+				}
+				members[i].Value = x
+			}
+		}
+		if any {
+			return canon.Object(members...), true
+		}
+	case canon.KindArray:
+		elems := v.Elems()
+		for i, e := range elems {
+			if !is(strconv.Itoa(i)) {
+				continue
+			}
+			if x, hit := f(e); hit {
+				if !any {
+					elems = slices.Clone(elems)
+					any = true
+				}
+				elems[i] = x
+			}
+		}
+		if any {
+			return canon.Array(elems...), true
+		}
+	default:
+	}
+	return v, false
+}

@@ -1,0 +1,361 @@
+package capture
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+// Codes of the proxies.
+const (
+	// ErrTooLarge means that a request, or the head of a request or an
+	// answer, is over the limit. Nothing was sent. Raise the limit.
+	ErrTooLarge fault.Invalid = "capture.too_large"
+	// ErrBody means that the client broke off its request. Nothing was sent.
+	ErrBody fault.Invalid = "capture.request_broken"
+	// ErrNoUpgrade means that the client asked for another protocol, such as
+	// a WebSocket, which is not recorded yet. Clients fall back to HTTP.
+	ErrNoUpgrade fault.Invalid = "capture.upgrade_refused"
+	// ErrUnreachable means that the upstream gave no answer. Look at its
+	// address, or try again.
+	ErrUnreachable fault.Unavailable = "capture.upstream_unreachable"
+	// ErrRecord means that what was recorded cannot be answered with, because
+	// it is not what a proxy records. Trust the record no longer.
+	ErrRecord fault.Integrity = "capture.bad_record"
+)
+
+// Limits of the proxies, where options give none.
+const (
+	DefaultMaxRequest = 64 << 20
+	holdMax           = 256 << 10 // an answer up to this length is held until it is durable
+	partMax           = 64 << 10  // of one read of an answer that streams
+)
+
+// Options are what may be chosen of a proxy. The zero value records with the
+// built-in normalisers and an unkeyed redactor that knows no secret.
+type Options struct {
+	Upstreams []Upstream
+	Redactor  *Redactor
+
+	// Normalisers are the rules of the match key; nil: [Normalisers].
+	Normalisers []Normaliser
+	Setting     Setting
+
+	MaxRequest int64             // bytes of one request; 0: [DefaultMaxRequest]
+	Transport  http.RoundTripper // nil: one that changes nothing
+
+	// Record is the run that calls are answered from, where the session's
+	// sources answer from one; nil if everything is live.
+	Record *Record
+
+	// Pace is how fast recorded answers are given: 0 at once, 1 as they came,
+	// 2 twice as fast.
+	Pace float64
+}
+
+// Record is a recorded run, as a replay looks at it beside the journal that
+// answers: to name what comes nearest to a call that is not recorded.
+type Record struct {
+	Reader  *drive.Reader
+	Journal *Journal
+}
+
+// Proxy records the HTTP traffic between an agent and its upstreams in one
+// session, or answers it from a record: which of the two is decided, call by
+// call, by the sources of the session.
+type Proxy struct {
+	s     *drive.Session
+	o     Options
+	rules *rules
+	names map[string]*Upstream
+	out   http.RoundTripper
+}
+
+// New returns a proxy over a session.
+func New(s *drive.Session, o Options) (*Proxy, error) {
+	if o.Normalisers == nil {
+		o.Normalisers = Normalisers()
+	}
+	if o.MaxRequest == 0 {
+		o.MaxRequest = DefaultMaxRequest
+	}
+	if o.Redactor == nil {
+		o.Redactor = NewRedactor([32]byte{}, nil)
+	}
+	if o.Transport == nil {
+		o.Transport = transport()
+	}
+	rules, err := newRules(o.Normalisers, o.Setting)
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{s: s, o: o, rules: rules, names: map[string]*Upstream{}, out: o.Transport}
+	for i := range o.Upstreams {
+		p.names[o.Upstreams[i].Name] = &o.Upstreams[i]
+	}
+	return p, nil
+}
+
+// transport returns a client side that adds nothing, follows nothing and
+// reads no environment.
+func transport() *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		DisableCompression:     true,
+		MaxIdleConns:           1024,
+		MaxIdleConnsPerHost:    256,
+		IdleConnTimeout:        90 * time.Second,
+		TLSHandshakeTimeout:    30 * time.Second,
+		MaxResponseHeaderBytes: 2 * maxHead,
+		ReadBufferSize:         16 << 10,
+		WriteBufferSize:        16 << 10,
+		Protocols:              protocols,
+	}
+}
+
+// Handler returns the handler of one upstream's listener.
+func (p *Proxy) Handler(upstream string) (http.Handler, error) {
+	u := p.names[upstream]
+	if u == nil {
+		return nil, fault.New(ErrUpstream, "capture.Handler", "there is no upstream %q", upstream)
+	}
+	return &handler{p: p, u: u}, nil
+}
+
+type handler struct {
+	p *Proxy
+	u *Upstream
+}
+
+// ServeHTTP takes the request whole, asks the session how it is answered, and
+// makes the call or answers from the record.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header["Upgrade"] != nil {
+		h.refuseUpgrade(w, r)
+		return
+	}
+	body, err := readBody(w, r, h.p.o.MaxRequest)
+	if err != nil {
+		if fault.CodeOf(err) == ErrTooLarge {
+			problem(w, http.StatusRequestEntityTooLarge, ErrTooLarge, err.Error())
+		}
+		return // a client that broke off reads no answer
+	}
+	defer body.release()
+	if headSize(r.Header)+len(r.URL.RawQuery)+len(r.URL.Path) > maxHead {
+		problem(w, http.StatusRequestHeaderFieldsTooLarge, ErrTooLarge, "the head of the request is over the limit")
+		return
+	}
+	// What the client gave up on is still recorded to its end.
+	ctx := context.WithoutCancel(r.Context())
+	to := routeOf(r, body.b)
+	call := h.call(r, to, body.b)
+	x, err := h.p.s.Begin(ctx, call)
+	if err != nil {
+		body.keep() // a miss keeps the request for the report
+		h.miss(ctx, w, to, &call, err)
+		return
+	}
+	if x.Live() {
+		h.forward(ctx, w, r, to, body, x)
+		return
+	}
+	h.answer(ctx, w, r, to, &call, x)
+}
+
+// refuseUpgrade answers a request for another protocol. Codex asks for a
+// WebSocket first, takes 426 as no and goes on with HTTP; any other answer
+// makes it try again.
+func (h *handler) refuseUpgrade(w http.ResponseWriter, r *http.Request) {
+	data := canon.Object(
+		canon.M("upstream", canon.String(h.u.Name)),
+		canon.M("method", canon.String(r.Method)),
+		canon.M("url", canon.String(h.p.o.Redactor.Text(r.URL.EscapedPath()))),
+		canon.M("protocol", canon.String(strings.ToValidUTF8(r.Header.Get("Upgrade"), "\uFFFD"))),
+	)
+	if _, err := h.p.s.Note(context.WithoutCancel(r.Context()), -1, "capture.upgrade_refused", data); err != nil {
+		h.broken(w, err)
+		return
+	}
+	problem(w, http.StatusUpgradeRequired, ErrNoUpgrade, "only HTTP is recorded; go on without "+r.Header.Get("Upgrade"))
+}
+
+// broken answers when the recorder itself cannot go on: nothing is forwarded
+// that is not recorded.
+func (*handler) broken(w http.ResponseWriter, err error) {
+	problem(w, fault.ClassOf(err).HTTPStatus(), fault.CodeOf(err), "not recorded, so not sent: "+err.Error())
+}
+
+// call returns the call that a request is, with secrets replaced.
+func (h *handler) call(r *http.Request, to route, body []byte) effect.Call {
+	red := h.p.o.Redactor
+	var prints []canon.Member
+	found := func(name, value string, c credential) {
+		red.learn(name, value)
+		if c == longLived && value != "" {
+			prints = append(prints, canon.M(name, canon.String(red.fingerprint(name, value))))
+		}
+	}
+	headers := red.headers(r.Header, func(name string) bool { return hopHeader(name) }, found)
+	target := red.Text(r.URL.EscapedPath())
+	if r.URL.RawQuery != "" || r.URL.ForceQuery {
+		target += "?" + red.query(r.URL.RawQuery, found)
+	}
+	stored, redacted := red.Bytes(body)
+	form, norms := h.p.rules.normal(to.kind, stored)
+	digest := canon.SHA256(form)
+	c := effect.Call{
+		Kind: to.kind, Name: to.name, Class: to.class, Norms: norms,
+		Match: effect.MatchKey([]byte(h.u.Name), []byte(r.Method), []byte(target), digest[:]),
+		Data: canon.Object(
+			canon.M("headers", canon.Array(headers...)),
+			canon.M("method", canon.String(r.Method)),
+			canon.M("upstream", canon.String(h.u.Name)),
+			canon.M("url", canon.String(strings.ToValidUTF8(target, "\uFFFD"))),
+		),
+	}
+	c.Name = red.Text(strings.ToValidUTF8(c.Name, "\uFFFD"))
+	if redacted != nil {
+		c.Data = c.Data.With("redacted", texts(redacted))
+	}
+	if r.Proto != "HTTP/1.1" {
+		c.Data = c.Data.With("proto", canon.String(r.Proto))
+	}
+	if t := h.rewritten(r.URL.Path); t != "" {
+		c.Data = c.Data.With("sent_to", canon.String(t))
+	}
+	if prints != nil {
+		c.Cred = canon.Object(canon.M("key", canon.String(red.keyID)), canon.M("fp", canon.Object(unique(prints)...)))
+	}
+	if len(body) > 0 {
+		c.Contents = []ledger.Content{{Name: RequestName, Type: contentType(r.Header), Bytes: stored}}
+	}
+	return c
+}
+
+// Names of the contents of calls and outcomes.
+const (
+	RequestName  = "request"
+	ResponseName = "response"
+)
+
+// unique leaves out members whose name came before: two headers of one name
+// are one credential.
+func unique(ms []canon.Member) []canon.Member {
+	out := ms[:0]
+	for _, m := range ms {
+		twice := false
+		for _, o := range out {
+			twice = twice || o.Name == m.Name
+		}
+		if !twice {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func texts(list []string) canon.Value {
+	out := make([]canon.Value, len(list))
+	for i, s := range list {
+		out[i] = canon.String(s)
+	}
+	return canon.Array(out...)
+}
+
+// rewritten returns the path that a request goes to instead of its own, or
+// nothing. Some Anthropic clients take the base URL with /v1 and some without;
+// with the one address of a listener both must find the route.
+func (h *handler) rewritten(path string) string {
+	if h.u.Provider == "anthropic" && h.u.URL.Path == "" && (path == "/messages" || strings.HasPrefix(path, "/messages/")) {
+		return "/v1" + path
+	}
+	return ""
+}
+
+// body is a request as it was sent. It is read by the upstream connection
+// while the answer may already come, so that two must let go of it before its
+// memory is used again.
+type body struct {
+	b       []byte
+	buf     *[]byte
+	mu      sync.Mutex
+	holders int
+	kept    bool
+}
+
+// maxPooled bounds a request whose memory is used again.
+const maxPooled = 1 << 20
+
+//nolint:gochecknoglobals // memory that is used again, not state
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
+
+func (b *body) release() {
+	b.mu.Lock()
+	b.holders--
+	done := b.holders == 0 && !b.kept
+	b.mu.Unlock()
+	if done && cap(*b.buf) <= maxPooled {
+		buffers.Put(b.buf)
+	}
+}
+
+func (b *body) keep() {
+	b.mu.Lock()
+	b.kept = true
+	b.mu.Unlock()
+}
+
+// readBody reads a request whole.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) (*body, error) {
+	const op = "capture.readBody"
+	if r.ContentLength > limit {
+		return nil, fault.New(ErrTooLarge, op, "a request of %d bytes; the limit is %d", r.ContentLength, limit)
+	}
+	buf, _ := buffers.Get().(*[]byte)
+	out := &body{buf: buf, holders: 1}
+	b := (*buf)[:0]
+	if n := int(r.ContentLength); n > cap(b) {
+		b = make([]byte, 0, min(n, maxPooled))
+	}
+	var in io.Reader = r.Body
+	if r.ContentLength < 0 {
+		in = http.MaxBytesReader(w, r.Body, limit)
+	}
+	for {
+		if len(b) == cap(b) {
+			if r.ContentLength >= 0 && int64(len(b)) == r.ContentLength {
+				break
+			}
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := in.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			*buf = b
+			buffers.Put(buf)
+			if _, ok := err.(*http.MaxBytesError); ok { //nolint:errorlint // the reader gives it as it is
+				return nil, fault.New(ErrTooLarge, op, "a request of more than %d bytes", limit)
+			}
+			return nil, fault.Wrap(ErrBody, op, err, "the request broke off")
+		}
+	}
+	*buf, out.b = b, b
+	return out, nil
+}
+
+// Engine is what the opens of captured runs name as their engine.
+const Engine = "capture"

@@ -1,0 +1,159 @@
+package sqlstore
+
+import (
+	"context"
+	"sync"
+
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+// Limits of a group, which is what one transaction commits.
+const (
+	maxGroupJobs  = 512
+	maxGroupBytes = 8 << 20
+)
+
+// job is one thing to write. It is prepared by who wants it, so that the
+// committer only decides and inserts.
+type job struct {
+	bytes int
+	// apply writes within the transaction of g. A refusal leaves the
+	// transaction as it was and concerns this job only; an error spoils the
+	// group.
+	apply func(g *group) (refusal, err error)
+	done  chan error
+}
+
+// queue is where jobs wait for the committer.
+type queue struct {
+	mu     sync.Mutex
+	more   sync.Cond
+	jobs   []*job
+	closed bool
+}
+
+func (q *queue) init() { q.more.L = &q.mu }
+
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.more.Signal()
+}
+
+func (q *queue) push(j *job) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	q.jobs = append(q.jobs, j)
+	q.more.Signal()
+	return true
+}
+
+// withdraw takes j out again; false says that the committer has it.
+func (q *queue) withdraw(j *job) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, o := range q.jobs {
+		if o == j {
+			q.jobs = append(q.jobs[:i], q.jobs[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// next waits for jobs and moves those of one group to dst. It returns none
+// when the queue is closed and empty.
+func (q *queue) next(dst []*job) []*job {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.jobs) == 0 && !q.closed {
+		q.more.Wait()
+	}
+	bytes, n := 0, 0
+	for n < len(q.jobs) && n < maxGroupJobs && (n == 0 || bytes+q.jobs[n].bytes <= maxGroupBytes) {
+		bytes += q.jobs[n].bytes
+		n++
+	}
+	dst = append(dst, q.jobs[:n]...)
+	rest := copy(q.jobs, q.jobs[n:])
+	clear(q.jobs[rest:])
+	q.jobs = q.jobs[:rest]
+	return dst
+}
+
+// do gives a job to the committer and waits until it is durable or refused.
+// If ctx ends first, a job that the committer already has may still be done.
+func (s *Store) do(ctx context.Context, op string, bytes int, apply func(g *group) (refusal, err error)) error {
+	if err := ctx.Err(); err != nil {
+		return fault.Wrap(ledger.ErrStore, op, err, "given up before it began")
+	}
+	j := &job{bytes: bytes, apply: apply, done: make(chan error, 1)}
+	if !s.queue.push(j) {
+		return fault.New(ledger.ErrStore, op, "the store is closed")
+	}
+	select {
+	case err := <-j.done:
+		return err
+	case <-ctx.Done():
+	}
+	if s.queue.withdraw(j) {
+		return fault.Wrap(ledger.ErrStore, op, ctx.Err(), "given up while waiting; nothing was stored")
+	}
+	return fault.Wrap(ledger.ErrStore, op, ctx.Err(), "given up while it was stored; read the position")
+}
+
+// commitLoop is the one goroutine that writes. What is queued while a
+// transaction commits is the next transaction, so that the cost of making it
+// durable is shared by all that wait.
+func (s *Store) commitLoop() {
+	defer close(s.ended)
+	var jobs []*job
+	for {
+		jobs = s.queue.next(jobs[:0])
+		if len(jobs) == 0 {
+			return
+		}
+		refusals := make([]error, len(jobs))
+		err := s.commit(jobs, refusals)
+		for i, j := range jobs {
+			switch {
+			case refusals[i] != nil:
+				j.done <- refusals[i]
+			default:
+				j.done <- err
+			}
+		}
+		clear(jobs)
+	}
+}
+
+func (s *Store) commit(jobs []*job, refusals []error) error {
+	const op = "sqlstore.commit"
+	ctx := context.Background()
+	g, err := s.writer.begin(ctx, s)
+	if err != nil {
+		return storeErr(op, err, "beginning a transaction")
+	}
+	for i, j := range jobs {
+		if refusals[i], err = j.apply(g); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = g.flush()
+	}
+	if err == nil {
+		_, err = s.writer.commit.ExecContext(ctx)
+	}
+	if err != nil {
+		clear(refusals)
+		s.writer.rollback(ctx)
+		return storeErr(op, err, "nothing of the transaction is known to be stored")
+	}
+	return nil
+}

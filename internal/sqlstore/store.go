@@ -1,0 +1,116 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"io/fs"
+	"sync"
+	"time"
+
+	"github.com/reprise-dev/reprise/internal/packed"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+// ErrRow means that a row of the store cannot be read: the file was damaged,
+// changed by hand or written by a newer version. Restore the store from a
+// copy; what other rows hold can still be read.
+const ErrRow fault.Integrity = "store.bad_row"
+
+//go:embed migrations
+var migrations embed.FS
+
+// Migrations returns the migrations of a database, to put into its [Dialect].
+func Migrations(name string) (fs.FS, error) { return fs.Sub(migrations, "migrations/"+name) }
+
+// Config is what a front gives to [Open].
+type Config struct {
+	Dialect Dialect
+	// Write is a pool of one connection, Read one of several. Open owns both.
+	Write, Read *sql.DB
+	// Now is the clock that leases run by.
+	Now func() time.Time
+}
+
+// Store is a [ledger.Store] and a [blob.Store].
+type Store struct {
+	dialect Dialect
+	now     func() time.Time
+	pack    *packed.Packer
+	read    *sql.DB
+	write   *sql.DB
+	writer  *writer
+	queue   queue
+	ended   chan struct{} // closed when the committer has returned
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Open brings the tables up to date and starts the committer.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	s := &Store{
+		dialect: cfg.Dialect, now: cfg.Now,
+		read: cfg.Read, write: cfg.Write,
+		ended: make(chan struct{}),
+	}
+	s.queue.init()
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.read.Close(), s.write.Close())
+	}
+	go s.commitLoop()
+	return s, nil
+}
+
+func (s *Store) start(ctx context.Context) error {
+	const op = "sqlstore.Open"
+	if err := s.dialect.migrate(ctx, s.write); err != nil {
+		return storeErr(op, err, "bringing the tables up to date")
+	}
+	var err error
+	if s.pack, err = packed.New(); err != nil {
+		return storeErr(op, err, "the compressor")
+	}
+	if s.writer, err = newWriter(ctx, s.write, &s.dialect); err != nil {
+		return storeErr(op, err, "preparing statements")
+	}
+	return nil
+}
+
+// Close waits for the appends under way and closes the store. To repeat it is
+// no error.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() {
+		s.queue.close()
+		<-s.ended
+		s.closeErr = storeErr("sqlstore.Close", errors.Join(s.finish(), s.write.Close()), "closing the store")
+		s.pack.Close()
+	})
+	return s.closeErr
+}
+
+// finish closes the readers first: only the last connection of all can put
+// the log of changes back into the database.
+func (s *Store) finish() error {
+	ctx := context.Background()
+	err := s.read.Close()
+	for _, q := range s.dialect.Closing {
+		_, e := s.writer.conn.ExecContext(ctx, q)
+		err = errors.Join(err, e)
+	}
+	return errors.Join(err, s.writer.close())
+}
+
+// storeErr gives a cause of the database the code of a store that fails,
+// unless it has a code already.
+func storeErr(op string, err error, what string) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return err
+	}
+	return fault.Wrap(ledger.ErrStore, op, err, "%s", what)
+}

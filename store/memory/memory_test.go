@@ -1,0 +1,14 @@
+package memory_test
+
+import (
+	"testing"
+
+	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/ledger/ledgertest"
+	"github.com/reprise-dev/reprise/store/memory"
+)
+
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	ledgertest.Run(t, func(*testing.T) ledger.Store { return memory.New(nil) })
+}

@@ -1,0 +1,36 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/ledger/ledgertest"
+	"github.com/reprise-dev/reprise/store/sqlite"
+)
+
+func open(t *testing.T, dir string) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "store.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+	})
+	return s
+}
+
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	ledgertest.Run(t, func(t *testing.T) ledger.Store { return open(t, t.TempDir()) })
+}
+
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	ledgertest.RunRestart(t,
+		func(t *testing.T, place string) ledger.Store { return open(t, place) },
+		func(s ledger.Store) error { return s.(*sqlite.Store).Close() })
+}
