@@ -15,7 +15,7 @@ import (
 
 // programs are built once for all tests.
 var programs struct {
-	dir                                              string
+	dir                                               string
 	reprise, agent, mcpserver, sender, streamer, node string
 }
 

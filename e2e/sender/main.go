@@ -71,7 +71,9 @@ func (r *request) send(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	req.Header = r.Header
+	for name, values := range r.Header {
+		req.Header[name] = values
+	}
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		return err

@@ -27,24 +27,34 @@ type line struct {
 func main() {
 	log := flag.String("log", "", "the log")
 	clients := flag.Int("clients", 4, "how many at once")
-	each := flag.Int("each", 1<<30, "requests of each client")
+	again := flag.String("again", "", "ask what stands in this file, an id a line, one after the other")
 	flag.Parse()
-	if err := run(*log, *clients, *each); err != nil {
+	if err := run(*log, *clients, *again); err != nil {
 		fmt.Fprintln(os.Stderr, "streamer:", err)
 		os.Exit(1)
 	}
 }
 
-func run(name string, clients, each int) error {
+func run(name string, clients int, again string) error {
 	log, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
+	}
+	if again != "" {
+		ids, err := os.ReadFile(again)
+		if err != nil {
+			return err
+		}
+		for id := range strings.Lines(string(ids)) {
+			_ = ask(log, strings.TrimSuffix(id, "\n")) // how it ended is in the log
+		}
+		return log.Close()
 	}
 	var wg sync.WaitGroup
 	failed := make(chan error, clients)
 	for c := range clients {
 		wg.Go(func() {
-			for n := range each {
+			for n := 0; ; n++ {
 				if err := ask(log, fmt.Sprintf("client %d asks %d", c, n)); err != nil {
 					failed <- err
 					return
@@ -83,6 +93,9 @@ func ask(log io.Writer, id string) error {
 		return errors.Join(err, write(line{ID: id, End: err.Error()}))
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return write(line{ID: id, End: resp.Status})
+	}
 	piece := make([]byte, 4096)
 	for {
 		n, err := resp.Body.Read(piece)

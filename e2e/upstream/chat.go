@@ -219,10 +219,11 @@ func zip(r Request, a Answer) Answer {
 // 41 events with data.
 func Scenarios(r Request) Answer {
 	c := ParseChat(r.Body)
-	if strings.HasSuffix(r.URI, "/responses") {
+	path, _, _ := strings.Cut(r.URI, "?")
+	if strings.HasSuffix(path, "/responses") {
 		return responsesStream(c.Model)
 	}
-	if strings.HasSuffix(r.URI, "/models") {
+	if strings.HasSuffix(path, "/models") {
 		return JSON(0, `{"object":"list","data":[{"id":"e2e-1","object":"model","created":1,"owned_by":"e2e"}]}`)
 	}
 	text := Message{Content: words(StreamWords)}
@@ -284,4 +285,22 @@ func Notes(r Request) Answer {
 func History(r Request) Answer {
 	c := ParseChat(r.Body)
 	return Answer{Header: header("application/json"), Parts: [][]byte{fmt.Appendf(nil, `{"turn":%d,"said":%s}`, c.Count("user"), encode(words(20+c.Count("user")%7)))}}
+}
+
+// Own plays a model that only wishes for the agent's own tool.
+func Own(r Request) Answer {
+	c := ParseChat(r.Body)
+	if c.Count("tool") == 0 {
+		return Completion(c, Message{ToolCalls: []ToolCall{Call("call_1", "add", `{"a":20,"b":22}`)}})
+	}
+	return Completion(c, Message{Content: "The sum is " + c.Last() + "."})
+}
+
+// Trickle streams the question back in many small pieces, over some ten
+// milliseconds, so that something is always under way.
+func Trickle(r Request) Answer {
+	c := ParseChat(r.Body)
+	a := Completion(c, Message{Content: c.Last() + " " + words(11)})
+	a.Pause = 3 * time.Millisecond
+	return a
 }
