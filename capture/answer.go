@@ -57,7 +57,7 @@ type recording struct {
 	trailers http.Header
 	body     []byte
 	parts    []drive.Part
-	redacted bool
+	resized  bool // the body is not as long as it was
 	broke    string
 	chunked  bool
 }
@@ -68,7 +68,7 @@ func (h *handler) recorded(ctx context.Context, to route, c *effect.Call, x *dri
 		return nil, fault.New(ErrRecord, "capture.answer", "the outcome has no HTTP status")
 	}
 	a := &recording{
-		status: int(status), headers: http.Header{}, trailers: http.Header{}, redacted: len(o.Redacted) > 0,
+		status: int(status), headers: http.Header{}, trailers: http.Header{}, resized: len(o.Redacted) > 0,
 		broke: o.Data.Get("broke").Str(), chunked: !o.Data.Get("transfer").IsZero(),
 	}
 	if o.Status == effect.Interrupted && a.broke == "" {
@@ -87,6 +87,11 @@ func (h *handler) recorded(ctx context.Context, to route, c *effect.Call, x *dri
 	if a.body, err = x.Content(ctx, ResponseName); err != nil {
 		return nil, err
 	}
+	if to.rpc != nil && to.rpc.batch == 0 {
+		if err := h.readdress(ctx, a, to.rpc, x); err != nil {
+			return nil, err
+		}
+	}
 	if x.Has(drive.TimingName) {
 		t, err := x.Content(ctx, drive.TimingName)
 		if err != nil {
@@ -99,6 +104,35 @@ func (h *handler) recorded(ctx context.Context, to route, c *effect.Call, x *dri
 	return a, nil
 }
 
+// readdress gives the answer to a JSON-RPC request the id of the one that
+// asks now, if it has another.
+func (h *handler) readdress(ctx context.Context, a *recording, now *rpc, x *drive.Exchange) error {
+	rec := h.p.o.Record
+	if rec == nil || now.id.IsZero() {
+		return nil
+	}
+	o, err := rec.Reader.Open(ctx, x.Record().Call.N)
+	if err != nil {
+		return err
+	}
+	i := o.Attachment(RequestName)
+	if i < 0 {
+		return nil
+	}
+	b, err := rec.Reader.Bytes(ctx, o, i)
+	if err != nil {
+		return err
+	}
+	then, err := canon.Parse(b)
+	if err != nil {
+		return err
+	}
+	if body := withIDs(a.body, then.Get("id"), now.id); len(body) != len(a.body) || string(body) != string(a.body) {
+		a.body, a.resized = body, true
+	}
+	return nil
+}
+
 // give writes the answer.
 func (a *recording) give(w http.ResponseWriter, r *http.Request, pace float64) {
 	out := w.Header()
@@ -106,7 +140,7 @@ func (a *recording) give(w http.ResponseWriter, r *http.Request, pace float64) {
 		out[name] = values
 	}
 	exactly(out)
-	if out["Content-Length"] != nil && a.redacted && a.broke == "" && r.Method != http.MethodHead {
+	if out["Content-Length"] != nil && a.resized && a.broke == "" && r.Method != http.MethodHead {
 		out["Content-Length"] = []string{strconv.Itoa(len(a.body))} // stand-ins have other lengths
 	}
 	for name := range a.trailers {

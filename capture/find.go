@@ -6,7 +6,7 @@ import "bytes"
 type pattern struct {
 	name string
 	text string // what it begins with; at least minText bytes
-	with string // what replaces it
+	with string // what replaces it; empty: the stand-in of the name
 	keep int    // so many bytes of text stay in front of the replacement
 
 	// Of a detector: after text come at least need bytes of class, one of
@@ -21,6 +21,13 @@ type pattern struct {
 	// everything up to the end belongs to it.
 	label string
 	end   string
+}
+
+func (p *pattern) standIn() string {
+	if p.with != "" {
+		return p.with
+	}
+	return StandIn(p.name)
 }
 
 // minText is the shortest beginning of a pattern: the finder looks at three
@@ -115,8 +122,8 @@ func (p *pattern) at(b []byte, i int, before byte) (end int, v verdict) {
 		return p.detect(b, i)
 	case p.label != "":
 		within := b[i:min(len(b), i+labelIn)]
-		if bytes.Contains(within, []byte(p.label)) {
-			return i, is
+		if at := bytes.Index(within, []byte(p.label)); at >= 0 {
+			return i + at + len(p.label), is
 		}
 		if len(within) == labelIn {
 			return 0, isNot
@@ -228,7 +235,7 @@ func (r *replacer) write(dst, p []byte, last bool) []byte {
 			continue
 		}
 		dst = append(dst, in[done:at+found.keep]...)
-		dst = append(dst, found.with...)
+		dst = append(dst, found.standIn()...)
 		r.note(found.name)
 		i, done = end, end
 		if found.class != nil || found.label != "" {

@@ -115,7 +115,7 @@ const maxNear = 8
 
 // near returns the recorded call that comes nearest to c, or nil. It answers
 // nothing: it is for people.
-func (r *Record) near(ctx context.Context, rules *rules, c *effect.Call) (*Nearest, error) {
+func (r *Recorded) near(ctx context.Context, rules *rules, c *effect.Call) (*Nearest, error) {
 	var now []byte
 	if len(c.Contents) > 0 {
 		now, _ = rules.normal(c.Kind, c.Contents[0].Bytes)
@@ -144,7 +144,7 @@ func (r *Record) near(ctx context.Context, rules *rules, c *effect.Call) (*Neare
 
 // rules returns the rules with the setting of the record, so that its dates
 // and folder are normalised as they were then.
-func (r *Record) rules(now *rules) *rules {
+func (r *Recorded) rules(now *rules) *rules {
 	then := *now
 	if now.setting != nil {
 		then.setting = ParseSetting(r.Journal.Opened().Get("setting")).finder()

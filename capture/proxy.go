@@ -3,6 +3,7 @@ package capture
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/replay"
 )
 
 // Codes of the proxies.
@@ -55,16 +57,19 @@ type Options struct {
 
 	// Record is the run that calls are answered from, where the session's
 	// sources answer from one; nil if everything is live.
-	Record *Record
+	Record *Recorded
+	// Replaying says that the record answers everything: servers behind
+	// shims are not started.
+	Replaying bool
 
 	// Pace is how fast recorded answers are given: 0 at once, 1 as they came,
 	// 2 twice as fast.
 	Pace float64
 }
 
-// Record is a recorded run, as a replay looks at it beside the journal that
+// Recorded is a recorded run, as a replay looks at it beside the journal that
 // answers: to name what comes nearest to a call that is not recorded.
-type Record struct {
+type Recorded struct {
 	Reader  *drive.Reader
 	Journal *Journal
 }
@@ -78,6 +83,13 @@ type Proxy struct {
 	rules *rules
 	names map[string]*Upstream
 	out   http.RoundTripper
+
+	mu       sync.Mutex
+	differ   []replay.Divergence
+	channels map[string]int64 // stdio servers so far, by their commands
+	conns    []net.Conn       // of shims
+	ended    bool
+	busy     sync.WaitGroup // what is being recorded
 }
 
 // New returns a proxy over a session.
@@ -98,7 +110,7 @@ func New(s *drive.Session, o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{s: s, o: o, rules: rules, names: map[string]*Upstream{}, out: o.Transport}
+	p := &Proxy{s: s, o: o, rules: rules, names: map[string]*Upstream{}, out: o.Transport, channels: map[string]int64{}}
 	for i := range o.Upstreams {
 		p.names[o.Upstreams[i].Name] = &o.Upstreams[i]
 	}
@@ -123,6 +135,21 @@ func transport() *http.Transport {
 	}
 }
 
+// diverge notes that something came again, but not the same.
+func (p *Proxy) diverge(d replay.Divergence) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.differ) < replay.MaxDivergences {
+		p.differ = append(p.differ, d)
+	}
+}
+
+func (p *Proxy) differing() []replay.Divergence {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]replay.Divergence(nil), p.differ...)
+}
+
 // Handler returns the handler of one upstream's listener.
 func (p *Proxy) Handler(upstream string) (http.Handler, error) {
 	u := p.names[upstream]
@@ -140,6 +167,11 @@ type handler struct {
 // ServeHTTP takes the request whole, asks the session how it is answered, and
 // makes the call or answers from the record.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !h.p.enter(nil) {
+		h.broken(w, fault.New(drive.ErrEnded, "capture.proxy", "the run has ended"))
+		return
+	}
+	defer h.p.leave(nil)
 	if r.Header["Upgrade"] != nil {
 		h.refuseUpgrade(w, r)
 		return

@@ -2,13 +2,14 @@ package capture
 
 import (
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -79,7 +80,7 @@ func (r *Redactor) stream() *replacer { return &replacer{f: r.find.Load()} }
 
 // learn adds a credential that passed by to what is looked for in bodies.
 func (r *Redactor) learn(name, value string) {
-	if len(value) < minSecret {
+	if len(value) < minSecret || placeholder(value) {
 		return
 	}
 	r.mu.Lock()
@@ -112,7 +113,7 @@ func (r *Redactor) finder() *finder {
 	list := slices.Clone(detectors)
 	for value, name := range r.known {
 		for _, text := range spellings(value) {
-			list = append(list, &pattern{name: name, text: text, with: StandIn(name)})
+			list = append(list, &pattern{name: name, text: text})
 		}
 	}
 	return newFinder(list)
@@ -137,11 +138,19 @@ func escapeHTML(s string) string {
 
 // escapeASCII escapes what Python's encoder escapes besides.
 func escapeASCII(s string) string {
-	q := strconv.QuoteToASCII(s)
-	if utf8.RuneCountInString(s) == len(s) || strings.Contains(q, `\U`) || strings.Contains(q, `\x`) {
-		return s
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r < utf8.RuneSelf:
+			b.WriteRune(r)
+		case r > 0xFFFF:
+			hi, lo := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, hi, lo)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
 	}
-	return strings.ReplaceAll(strings.Trim(q, `"`), `\\`, `\`)
+	return b.String()
 }
 
 // detectors find secrets that nobody named, by their labels.
@@ -172,7 +181,8 @@ var detectors = []*pattern{
 	{name: "slack-token", text: "xoxs-", class: classOf(alnum + "-"), need: 10, alone: true},
 	{name: "bearer", text: "Bearer ", keep: 7, class: classOf(alnum + "-._~+/="), need: 20, digit: true, alone: true},
 	{name: "bearer", text: "bearer ", keep: 7, class: classOf(alnum + "-._~+/="), need: 20, digit: true, alone: true},
-	{name: "private-key", text: "-----BEGIN ", label: "PRIVATE KEY", end: "PRIVATE KEY-----"},
+	{name: "private-key", text: "-----BEGIN ", label: "PRIVATE KEY-----", end: "PRIVATE KEY-----"},
+	{name: "private-key", text: "-----BEGIN ", label: "PRIVATE KEY BLOCK-----", end: "PRIVATE KEY BLOCK-----"},
 }
 
 // credential says what a header carries.

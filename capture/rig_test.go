@@ -83,7 +83,8 @@ func (r *rig) start(upstream string, o drive.Opening, j *capture.Journal) *tapin
 		opts.Upstreams = []capture.Upstream{{Name: "model", URL: u}}
 	}
 	if j != nil {
-		opts.Record = &capture.Record{Reader: drive.NewReader(r.store, o.From), Journal: j}
+		opts.Replaying = true
+		opts.Record = &capture.Recorded{Reader: drive.NewReader(r.store, o.From), Journal: j}
 	}
 	p, err := capture.New(s, opts)
 	if err != nil {

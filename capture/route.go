@@ -74,6 +74,8 @@ type rpc struct {
 	id     canon.Value // absent in a notification
 	batch  int         // messages in a batch; 0 if it is none
 	calls  int         // of them tools/call
+	wants  string      // the questions of a batch
+	gives  string      // the answers of a batch
 }
 
 // parseRPC reads a JSON-RPC message or batch. What is none is not MCP.
@@ -84,13 +86,21 @@ func parseRPC(b []byte) (*rpc, bool) {
 	}
 	if v.Kind() == canon.KindArray && v.Len() > 0 {
 		m := &rpc{batch: v.Len(), method: "batch"}
+		var wants, gives []string
 		for _, e := range v.Elems() {
 			one, ok := messageOf(e)
 			if !ok {
 				return nil, false
 			}
 			m.calls += one.calls
+			if id := one.asks(); id != "" {
+				wants = append(wants, id)
+			}
+			if id := one.answers(); id != "" {
+				gives = append(gives, id)
+			}
 		}
+		m.wants, m.gives = batchKey(wants), batchKey(gives)
 		return m, true
 	}
 	return messageOf(v)

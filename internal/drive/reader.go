@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"iter"
 	"sync"
 
 	"github.com/reprise-dev/reprise/kernel/blob"
@@ -45,7 +46,7 @@ func (r *Reader) Open(ctx context.Context, n int64) (*ledger.Opened, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if o := r.window[n]; o != nil {
-		return o, nil
+		return r.ready(ctx, o)
 	}
 	if len(r.window) > maxWindow {
 		clear(r.window)
@@ -68,10 +69,32 @@ func (r *Reader) Open(ctx context.Context, n int64) (*ledger.Opened, error) {
 	if o == nil {
 		return nil, fault.New(ledger.ErrNotFound, "drive.Reader", "run %s has no entry %d", r.run, n)
 	}
+	return r.ready(ctx, o)
+}
+
+// ready returns an entry of the window with its contents resolved.
+func (r *Reader) ready(ctx context.Context, o *ledger.Opened) (*ledger.Opened, error) {
 	if o.Body.IsZero() {
-		return nil, fault.New(ledger.ErrAbsent, "drive.Reader", "the body of entry %d is absent", n)
+		return nil, fault.New(ledger.ErrAbsent, "drive.Reader", "the body of entry %d is absent", o.N)
 	}
 	return o, r.resolve(ctx, o)
+}
+
+// All yields the entries of the run in order. Their contents are not
+// resolved; absent bodies are yielded as absent.
+func (r *Reader) All(ctx context.Context) iter.Seq2[*ledger.Opened, error] {
+	return func(yield func(*ledger.Opened, error) bool) {
+		for e, err := range r.store.Read(ctx, r.run, 0) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			o, err := ledger.Parse(e)
+			if !yield(&o, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // resolve gives an entry that points at another one, because its contents

@@ -145,12 +145,14 @@ func (w *writer) loop() {
 	defer renew.Stop()
 	head := time.NewTimer(headEvery)
 	defer head.Stop()
+	first := true // somebody waits for the open, also of a lazy session
 	for {
 		select {
 		case <-w.wake:
-			if w.lazy {
+			if w.lazy && !first {
 				w.linger()
 			}
+			first = false
 			w.flush(false)
 		case <-head.C:
 			w.flush(false)

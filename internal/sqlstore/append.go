@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/reprise-dev/reprise/kernel/blob"
+	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
@@ -12,15 +14,15 @@ import (
 type appending struct {
 	lease      ledger.Lease
 	at         ledger.Position
-	end        ledger.RunInfo // of the run once it is done; Opened only if entry 0 is in it
-	ids        []idHeader
-	segment    []byte
-	chunks     []packedChunk
+	entries    []idHeader
+	records    []record
+	chunks     []blob.Chunk
 	statements []ledger.Statement
 }
 
+// idHeader is what of an entry must be equal for the entry to be there.
 type idHeader struct {
-	id     [32]byte
+	id     canon.Digest
 	header []byte
 }
 
@@ -29,49 +31,61 @@ func (s *Store) Append(ctx context.Context, b *ledger.Batch) error {
 	if err := b.Check(); err != nil {
 		return err
 	}
-	a, err := s.encode(b)
+	a, size, err := encode(b)
 	if err != nil {
 		return err
 	}
-	size := len(a.segment)
-	for _, c := range a.chunks {
-		size += len(c.data)
-	}
-	return s.do(ctx, "sqlstore.Append", size, func(g *group) (refusal, err error) { return g.append(a) })
+	return s.do(ctx, "sqlstore.Append", &job{bytes: size, apply: func(g *group) (refusal, err error) { return g.append(a) }})
 }
 
 // encode makes all that needs no transaction. The append keeps nothing of b,
 // because who gave it may go on while the committer still works.
-func (s *Store) encode(b *ledger.Batch) (*appending, error) {
-	a := &appending{lease: b.Lease, at: b.At, chunks: s.packChunks(b.Chunks)}
-	a.end = ledger.RunInfo{Run: b.Lease.Run, At: b.At}
-	size := 0
-	for i := range b.Entries {
-		size += len(b.Entries[i].Body) + 256
-	}
-	raw := make([]byte, 0, size)
+func encode(b *ledger.Batch) (a *appending, size int, err error) {
+	a = &appending{lease: b.Lease, at: b.At}
+	a.chunks, size = cloneChunks(b.Chunks)
+	headers, bodies := 0, 0
 	for i := range b.Entries {
 		e := &b.Entries[i]
+		headers += len(e.Header)
+		bodies += len(e.Body) + 256 + 512*len(e.Parts)
+	}
+	a.entries = make([]idHeader, len(b.Entries))
+	kept := make([]byte, 0, headers)
+	raw := make([]byte, 0, bodies)
+	r := record{first: b.At.Count, info: ledger.RunInfo{At: b.At}}
+	for i := range b.Entries {
+		e := &b.Entries[i]
+		if len(raw) > segmentBytes {
+			size += len(raw)
+			r.data = raw
+			a.records = append(a.records, r)
+			r.first, raw = r.info.At.Count, nil
+		}
 		h, err := ledger.ParseHeader(e.Header)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if h.N == 0 {
-			a.end.Opened = h.T
+			r.info.Opened = h.T
 		}
-		a.end.Ended, a.end.Sealed = h.T, h.Kind == ledger.KindSeal
-		a.end.At = ledger.Position{Count: h.N + 1, Last: e.ID}
-		a.ids = append(a.ids, idHeader{id: e.ID, header: bytes.Clone(e.Header)})
-		raw = appendEntry(raw, h.Run, h.N, e)
+		r.info.Ended, r.info.Sealed = h.T, h.Kind == ledger.KindSeal
+		r.info.At = ledger.Position{Count: h.N + 1, Last: e.ID}
+		raw = appendEntry(raw, &h, e)
+		from := len(kept)
+		kept = append(kept, e.Header...)
+		a.entries[i] = idHeader{id: e.ID, header: kept[from:]}
 	}
 	if len(raw) > 0 {
-		a.segment = s.pack.Pack(raw)
+		size += len(raw)
+		r.data = raw
+		a.records = append(a.records, r)
 	}
 	for _, st := range b.Statements {
 		st.Envelope = bytes.Clone(st.Envelope)
+		size += len(st.Envelope)
 		a.statements = append(a.statements, st)
 	}
-	return a, nil
+	return a, size, nil
 }
 
 // append checks everything before it writes anything, so that a refused
@@ -88,7 +102,7 @@ func (g *group) append(a *appending) (refusal, err error) {
 	if r == nil || r.holder == "" || r.token != a.lease.Token {
 		return fault.New(ledger.ErrFenced, op, "the lease %d of run %s is not the present one", a.lease.Token, a.lease.Run), nil
 	}
-	there := len(a.ids) == 0
+	there := len(a.entries) == 0
 	if r.info.At != a.at {
 		if there, err = g.contains(r, a); err != nil {
 			return nil, err
@@ -97,19 +111,22 @@ func (g *group) append(a *appending) (refusal, err error) {
 			return fault.New(ledger.ErrConflict, op, "run %s stands at %d (%s), not at %d (%s)", a.lease.Run, r.info.At.Count, r.info.At.Last, a.at.Count, a.at.Last), nil
 		}
 	}
-	if refusal, err = g.insertChunks(a.chunks); refusal != nil || err != nil {
+	if refusal, err = g.appendChunks(a.chunks); refusal != nil || err != nil {
 		return refusal, err
 	}
 	if err = g.insertStatements(a.statements); err != nil || there {
 		return nil, err
 	}
-	if _, err = g.w.insertSegment.ExecContext(g.ctx, place(r.key, a.at.Count), a.segment); err != nil {
-		return nil, err
+	for i := range a.records {
+		rec := &a.records[i]
+		if a.at.Count > 0 {
+			rec.info.Opened = r.info.Opened
+		}
+		g.w.row = appendRecord(g.w.row, r.key, rec)
+		run := r.info.Run
+		r.info = rec.info
+		r.info.Run = run
 	}
-	if a.at.Count > 0 {
-		a.end.Opened = r.info.Opened
-	}
-	r.info, r.dirty = a.end, true
 	return nil, nil
 }
 
@@ -123,18 +140,29 @@ func (g *group) insertStatements(list []ledger.Statement) error {
 }
 
 // contains reports whether the ledger has passed a's position and holds its
-// entries.
+// entries. Those of this very transaction it finds in the row of the journal
+// that is being filled.
 func (g *group) contains(r *runState, a *appending) (bool, error) {
-	if a.at.Count+int64(len(a.ids)) > r.info.At.Count {
+	end := a.at.Count + int64(len(a.entries))
+	if end > r.info.At.Count {
 		return false, nil
 	}
-	end := a.at.Count + int64(len(a.ids))
+	var pending tail
+	pending.reset()
+	if err := pending.add(g.w.row); err != nil {
+		return false, err
+	}
+	if err := g.s.tail.refresh(g.ctx, g.w.conn); err != nil {
+		return false, err
+	}
 	for n := max(a.at.Count-1, 0); n < end; {
-		rows, err := g.w.segments.QueryContext(g.ctx, segmentRange(r.key, n)...)
-		if err != nil {
-			return false, err
+		page, err := g.s.page(g.ctx, g.w.conn, r.info.Run, r.key, n)
+		if err == nil && len(page) == 0 {
+			page, err = decodeRecords(r.info.Run, pending.after(r.key, n), n)
 		}
-		page, err := g.s.segmentPage(rows, r.info.Run, r.key, n)
+		if err == nil && len(page) == 0 {
+			err = fault.New(ErrRow, "sqlstore.Append", "run %s: entry %d is not there", r.info.Run, n)
+		}
 		if err != nil {
 			return false, err
 		}
@@ -155,5 +183,5 @@ func (a *appending) matches(n int64, e *ledger.Entry) bool {
 	if i < 0 {
 		return e.ID == a.at.Last
 	}
-	return e.ID == a.ids[i].id && bytes.Equal(e.Header, a.ids[i].header)
+	return e.ID == a.entries[i].id && bytes.Equal(e.Header, a.entries[i].header)
 }

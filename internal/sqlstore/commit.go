@@ -18,6 +18,7 @@ const (
 // committer only decides and inserts.
 type job struct {
 	bytes int
+	alone bool // in its transaction
 	// apply writes within the transaction of g. A refusal leaves the
 	// transaction as it was and concerns this job only; an error spoils the
 	// group.
@@ -75,9 +76,15 @@ func (q *queue) next(dst []*job) []*job {
 		q.more.Wait()
 	}
 	bytes, n := 0, 0
-	for n < len(q.jobs) && n < maxGroupJobs && (n == 0 || bytes+q.jobs[n].bytes <= maxGroupBytes) {
-		bytes += q.jobs[n].bytes
-		n++
+	for n < len(q.jobs) && n < maxGroupJobs {
+		j := q.jobs[n]
+		if n > 0 && (j.alone || bytes+j.bytes > maxGroupBytes) {
+			break
+		}
+		bytes += j.bytes
+		if n++; j.alone {
+			break
+		}
 	}
 	dst = append(dst, q.jobs[:n]...)
 	rest := copy(q.jobs, q.jobs[n:])
@@ -88,11 +95,11 @@ func (q *queue) next(dst []*job) []*job {
 
 // do gives a job to the committer and waits until it is durable or refused.
 // If ctx ends first, a job that the committer already has may still be done.
-func (s *Store) do(ctx context.Context, op string, bytes int, apply func(g *group) (refusal, err error)) error {
+func (s *Store) do(ctx context.Context, op string, j *job) error {
 	if err := ctx.Err(); err != nil {
 		return fault.Wrap(ledger.ErrStore, op, err, "given up before it began")
 	}
-	j := &job{bytes: bytes, apply: apply, done: make(chan error, 1)}
+	j.done = make(chan error, 1)
 	if !s.queue.push(j) {
 		return fault.New(ledger.ErrStore, op, "the store is closed")
 	}

@@ -21,6 +21,8 @@ type Dialect struct {
 	// Changed is a query whose number is another one after somebody else has
 	// committed to the database.
 	Changed string
+	// Size is a query for the size of the database, in bytes.
+	Size string
 	// Closing are statements to run when the last work is done.
 	Closing []string
 }

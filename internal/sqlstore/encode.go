@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/reprise-dev/reprise/kernel/blob"
@@ -33,17 +34,17 @@ const (
 // place names an entry among all runs of a store.
 func place(run int64, n int64) int64 { return run*ledger.MaxCount + n }
 
-// appendEntry appends the encoding of an entry of that run.
-func appendEntry(dst []byte, run ledger.RunID, n int64, e *ledger.Entry) []byte {
+// appendEntry appends the encoding of an entry, whose header is h.
+func appendEntry(dst []byte, h *ledger.Header, e *ledger.Entry) []byte {
 	dst = append(dst, e.ID[:]...)
-	dst = appendHeader(dst, run, n, e.Header)
-	dst = appendScope(dst, run, e.Scope)
+	dst = appendHeader(dst, h, e.Header)
+	dst = appendScope(dst, h.Run, e.Scope)
 	dst = append(dst, e.Salt[:]...)
 	dst = appendOptional(dst, e.Body)
 	dst = binary.AppendUvarint(dst, uint64(len(e.Parts)))
 	for i := range e.Parts {
 		p := &e.Parts[i]
-		dst = appendScope(dst, run, p.Scope)
+		dst = appendScope(dst, h.Run, p.Scope)
 		dst = append(dst, p.Salt[:]...)
 		dst = binary.AppendUvarint(dst, uint64(p.Size))
 		dst = appendOptional(dst, p.Recipe)
@@ -51,23 +52,24 @@ func appendEntry(dst []byte, run ledger.RunID, n int64, e *ledger.Entry) []byte 
 	return dst
 }
 
-func appendHeader(dst []byte, run ledger.RunID, n int64, header []byte) []byte {
-	h, err := ledger.ParseHeader(header)
-	if err != nil || h.Run != run || h.N != n || h.Type == "" {
+func appendHeader(dst []byte, h *ledger.Header, raw []byte) []byte {
+	var again [ledger.MaxHeader + 256]byte
+	if !bytes.Equal(h.Append(again[:0]), raw) {
 		dst = append(dst, headerWhole)
-		dst = binary.AppendUvarint(dst, uint64(len(header)))
-		return append(dst, header...)
+		dst = binary.AppendUvarint(dst, uint64(len(raw)))
+		return append(dst, raw...)
 	}
 	dst = append(dst, headerShort)
 	dst = append(dst, h.Bind[:]...)
-	if n > 0 {
+	if h.N > 0 {
 		dst = append(dst, h.Prev[:]...)
 	}
-	if h.Type == ledger.BodyType {
-		h.Type = ""
-	}
 	dst = appendText(dst, string(h.Kind))
-	dst = appendText(dst, h.Type)
+	if h.Type == ledger.BodyType {
+		dst = appendText(dst, "")
+	} else {
+		dst = appendText(dst, h.Type)
+	}
 	dst = binary.AppendUvarint(dst, uint64(h.Size))
 	return appendText(dst, h.T)
 }
@@ -203,6 +205,11 @@ func (d *decoder) take(n int) []byte {
 	b := d.rest[:n:n]
 	d.rest = d.rest[n:]
 	return b
+}
+
+func (d *decoder) digest() (out canon.Digest) {
+	copy(out[:], d.take(len(out)))
+	return out
 }
 
 func digest(b []byte) (d canon.Digest, err error) {

@@ -29,9 +29,46 @@ func segmentRange(key, n int64) []any {
 	return []any{place(key, 0), place(key, n), place(key+1, 0) - 1}
 }
 
+// reader holds the statements that readers use often.
+type reader struct {
+	find, chunk, scopeKey, pack *sql.Stmt
+}
+
+func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
+	r := &reader{}
+	for _, p := range []struct {
+		stmt **sql.Stmt
+		text string
+	}{
+		{&r.find, "SELECT key, count, last FROM runs WHERE run = ?"},
+		{&r.chunk, "SELECT pack, start, size FROM chunks WHERE scope = (SELECT key FROM scopes WHERE scope = ?) AND id = ?"},
+		{&r.scopeKey, "SELECT key FROM scopes WHERE scope = ?"},
+		{&r.pack, "SELECT data FROM packs WHERE key = ?"},
+	} {
+		var err error
+		if *p.stmt, err = db.PrepareContext(ctx, p.text); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// page reads entries of a run, from n on: of segments, or else of the
+// journal. It returns none if there is none.
+func (s *Store) page(ctx context.Context, q querier, run ledger.RunID, key, n int64) ([]ledger.Entry, error) {
+	rows, err := q.QueryContext(ctx, selectSegments, segmentRange(key, n)...)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.segmentPage(rows, run, key, n)
+	if err != nil || len(page) > 0 {
+		return page, err
+	}
+	return decodeRecords(run, s.tail.after(key, n), n)
+}
+
 // segmentPage reads the entries from n on out of rows, a page of them.
 func (s *Store) segmentPage(rows *sql.Rows, run ledger.RunID, key, n int64) ([]ledger.Entry, error) {
-	const op = "sqlstore.Read"
 	defer rows.Close()
 	var page []ledger.Entry
 	size := 0
@@ -46,40 +83,57 @@ func (s *Store) segmentPage(rows *sql.Rows, run ledger.RunID, key, n int64) ([]l
 			return nil, err
 		}
 		size += len(raw)
-		d := decoder{run: run, n: at - place(key, 0), rest: raw}
-		if want := n + int64(len(page)); d.n > want {
-			return nil, fault.New(ErrRow, op, "run %s: entries %d to %d are not there", run, want, d.n-1)
-		}
-		for len(d.rest) > 0 {
-			var e ledger.Entry
-			if err := d.entry(&e); err != nil {
-				return nil, err
-			}
-			if d.n > n+int64(len(page)) {
-				page = append(page, e)
-			}
+		if page, err = decodeEntries(page, run, at-place(key, 0), raw, n); err != nil {
+			return nil, err
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
+	return page, rows.Err()
+}
+
+func decodeRecords(run ledger.RunID, records []record, n int64) (page []ledger.Entry, err error) {
+	for i := range records {
+		if page, err = decodeEntries(page, run, records[i].first, records[i].data, n); err != nil {
+			return nil, err
+		}
 	}
-	if len(page) == 0 {
-		return nil, fault.New(ErrRow, op, "run %s: entry %d is not there", run, n)
+	return page, nil
+}
+
+// decodeEntries appends the entries of raw, the first of which has number
+// first, to a page that begins at n. It leaves out those that the page has.
+func decodeEntries(page []ledger.Entry, run ledger.RunID, first int64, raw []byte, n int64) ([]ledger.Entry, error) {
+	if want := n + int64(len(page)); first > want {
+		return nil, fault.New(ErrRow, "sqlstore.Read", "run %s: entries %d to %d are not there", run, want, first-1)
+	}
+	d := decoder{run: run, n: first, rest: raw}
+	for len(d.rest) > 0 {
+		var e ledger.Entry
+		if err := d.entry(&e); err != nil {
+			return nil, err
+		}
+		if d.n > n+int64(len(page)) {
+			page = append(page, e)
+		}
 	}
 	return page, nil
 }
 
 // find returns the key of a run and where it stands.
 func (s *Store) find(ctx context.Context, op string, id ledger.RunID) (key int64, at ledger.Position, err error) {
+	if err := s.tail.refresh(ctx, s.read); err != nil {
+		return 0, at, storeErr(op, err, "reading the journal")
+	}
 	var last []byte
-	err = s.read.QueryRowContext(ctx, "SELECT key, count, last FROM runs WHERE run = ? AND count > 0", string(id)).Scan(&key, &at.Count, &last)
-	if errors.Is(err, sql.ErrNoRows) {
+	info := ledger.RunInfo{Run: id}
+	err = s.reader.find.QueryRowContext(ctx, string(id)).Scan(&key, &info.At.Count, &last)
+	if err == nil {
+		info.At.Last, err = digest(last)
+		s.tail.overlay(key, &info)
+	}
+	if errors.Is(err, sql.ErrNoRows) || err == nil && info.At.Count == 0 {
 		return 0, at, fault.New(ledger.ErrNotFound, op, "there is no run %s", id)
 	}
-	if err == nil {
-		at.Last, err = digest(last)
-	}
-	return key, at, storeErr(op, err, "reading the run")
+	return key, info.At, storeErr(op, err, "reading the run")
 }
 
 // At implements [ledger.Store].
@@ -98,12 +152,15 @@ func (s *Store) Read(ctx context.Context, id ledger.RunID, from int64) iter.Seq2
 			return
 		}
 		for n := max(from, 0); n < at.Count; {
-			page, err := s.page(ctx, id, key, n)
+			page, err := s.page(ctx, s.read, id, key, n)
+			if err == nil && len(page) == 0 {
+				page, err = s.settledMeanwhile(ctx, id, key, n)
+			}
 			if err != nil {
 				yield(nil, storeErr(op, err, "reading entries"))
 				return
 			}
-			for i := range page {
+			for i := range page[:min(int64(len(page)), at.Count-n)] {
 				if !yield(&page[i], nil) {
 					return
 				}
@@ -113,12 +170,15 @@ func (s *Store) Read(ctx context.Context, id ledger.RunID, from int64) iter.Seq2
 	}
 }
 
-func (s *Store) page(ctx context.Context, id ledger.RunID, key, n int64) ([]ledger.Entry, error) {
-	rows, err := s.read.QueryContext(ctx, selectSegments, segmentRange(key, n)...)
-	if err != nil {
-		return nil, err
+// settledMeanwhile looks again for entries that were found neither in a
+// segment nor in the journal, because they went from there to here while the
+// reader was between the two.
+func (s *Store) settledMeanwhile(ctx context.Context, id ledger.RunID, key, n int64) ([]ledger.Entry, error) {
+	page, err := s.page(ctx, s.read, id, key, n)
+	if err == nil && len(page) == 0 {
+		err = fault.New(ErrRow, "sqlstore.Read", "run %s: entry %d is not there", id, n)
 	}
-	return s.segmentPage(rows, id, key, n)
+	return page, err
 }
 
 // listPage is how many lines of a list a reader takes at once.
@@ -168,17 +228,30 @@ func collect[T any](rows *sql.Rows, err error, scan func(*T) error) ([]T, error)
 
 // Runs implements [ledger.Store].
 func (s *Store) Runs(ctx context.Context) iter.Seq2[ledger.RunInfo, error] {
-	return pages("sqlstore.Runs", func(last ledger.RunInfo) ([]ledger.RunInfo, error) {
-		rows, err := s.read.QueryContext(ctx, "SELECT run, count, last, sealed, opened, ended FROM runs WHERE count > 0 AND (?1 = '' OR run < ?1) ORDER BY run DESC LIMIT ?2", string(last.Run), listPage)
+	list := pages("sqlstore.Runs", func(last ledger.RunInfo) ([]ledger.RunInfo, error) {
+		if err := s.tail.refresh(ctx, s.read); err != nil {
+			return nil, err
+		}
+		rows, err := s.read.QueryContext(ctx, "SELECT key, run, count, last, sealed, opened, ended FROM runs WHERE ?1 = '' OR run < ?1 ORDER BY run DESC LIMIT ?2", string(last.Run), listPage)
 		return collect(rows, err, func(r *ledger.RunInfo) error {
+			var key int64
 			var id []byte
-			err := rows.Scan(&r.Run, &r.At.Count, &id, &r.Sealed, &r.Opened, &r.Ended)
+			err := rows.Scan(&key, &r.Run, &r.At.Count, &id, &r.Sealed, &r.Opened, &r.Ended)
 			if err == nil {
 				r.At.Last, err = digest(id)
 			}
+			s.tail.overlay(key, r)
 			return err
 		})
 	})
+	return func(yield func(ledger.RunInfo, error) bool) {
+		for r, err := range list {
+			// A run that was leased and has no entry yet is none.
+			if (err != nil || r.At.Count > 0) && !yield(r, err) {
+				return
+			}
+		}
+	}
 }
 
 // Statements implements [ledger.Store].

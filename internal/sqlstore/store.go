@@ -42,6 +42,9 @@ type Store struct {
 	read    *sql.DB
 	write   *sql.DB
 	writer  *writer
+	reader  *reader
+	tail    tail
+	packs   packCache
 	queue   queue
 	ended   chan struct{} // closed when the committer has returned
 
@@ -76,6 +79,9 @@ func (s *Store) start(ctx context.Context) error {
 	if s.writer, err = newWriter(ctx, s.write, &s.dialect); err != nil {
 		return storeErr(op, err, "preparing statements")
 	}
+	if s.reader, err = newReader(ctx, s.read); err != nil {
+		return storeErr(op, err, "preparing statements")
+	}
 	return nil
 }
 
@@ -95,7 +101,13 @@ func (s *Store) Close() error {
 // the log of changes back into the database.
 func (s *Store) finish() error {
 	ctx := context.Background()
-	err := s.read.Close()
+	err := s.commit([]*job{{apply: func(g *group) (refusal, err error) {
+		if g.w.journal == 0 {
+			return nil, nil
+		}
+		return nil, g.settle([]byte{})
+	}}}, make([]error, 1))
+	err = errors.Join(err, s.read.Close())
 	for _, q := range s.dialect.Closing {
 		_, e := s.writer.conn.ExecContext(ctx, q)
 		err = errors.Join(err, e)

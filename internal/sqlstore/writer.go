@@ -11,17 +11,30 @@ import (
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
 
-// writer is the one connection that writes, with its statements. It belongs
-// to the committer.
+// writer is the one connection that writes, with its statements and what it
+// remembers from one transaction to the next. It belongs to the committer.
 type writer struct {
 	conn *sql.Conn
 
-	begins, commit, undo            *sql.Stmt
-	run, insertRun, updateRun       *sql.Stmt
-	insertSegment, segments         *sql.Stmt
+	begins, commit, undo, changed   *sql.Stmt
+	run, insertRun, updateLease     *sql.Stmt
+	updatePosition                  *sql.Stmt
+	insertJournal, deleteJournal    *sql.Stmt
+	journalSize, pages              *sql.Stmt
+	insertSegment, lastSegment      *sql.Stmt
+	segments                        *sql.Stmt
 	insertStatement                 *sql.Stmt
 	scope, insertScope, deleteScope *sql.Stmt
-	insertChunk, deleteChunks       *sql.Stmt
+	insertPack, deletePacks         *sql.Stmt
+	insertChunk, hasChunk           *sql.Stmt
+	deleteChunks                    *sql.Stmt
+
+	// What follows holds as long as nobody else commits to the database.
+	version int64 // what Changed said; 0 if nothing is known
+	runs    map[ledger.RunID]*runState
+	journal int    // bytes that are not settled
+	limit   int    // the size of the journal at which it is settled
+	row     []byte // of the journal, as this transaction fills it
 }
 
 func newWriter(ctx context.Context, db *sql.DB, d *Dialect) (*writer, error) {
@@ -37,16 +50,26 @@ func newWriter(ctx context.Context, db *sql.DB, d *Dialect) (*writer, error) {
 		{&w.begins, d.Begin},
 		{&w.commit, "COMMIT"},
 		{&w.undo, "ROLLBACK"},
+		{&w.changed, d.Changed},
+		{&w.pages, d.Size},
 		{&w.run, "SELECT key, count, last, sealed, opened, ended, token, holder, until FROM runs WHERE run = ?"},
 		{&w.insertRun, "INSERT INTO runs (run, count, last, sealed, opened, ended, token, holder, until) VALUES (?, 0, ?, 0, '', '', 0, '', 0) RETURNING key"},
-		{&w.updateRun, "UPDATE runs SET count = ?, last = ?, sealed = ?, opened = ?, ended = ?, token = ?, holder = ?, until = ? WHERE key = ?"},
-		{&w.insertSegment, "INSERT INTO segments (place, data) VALUES (?, ?)"},
+		{&w.updateLease, "UPDATE runs SET token = ?, holder = ?, until = ? WHERE key = ?"},
+		{&w.updatePosition, "UPDATE runs SET count = ?, last = ?, sealed = ?, opened = ?, ended = ? WHERE key = ?"},
+		{&w.insertJournal, "INSERT INTO journal (seq, data) SELECT coalesce(max(seq), 0) + 1, ? FROM journal"},
+		{&w.deleteJournal, "DELETE FROM journal WHERE seq <= ?"},
+		{&w.journalSize, "SELECT coalesce(sum(length(data)), 0) FROM journal"},
+		{&w.insertSegment, "INSERT INTO segments (place, data) VALUES (?, ?) ON CONFLICT (place) DO UPDATE SET data = excluded.data"},
+		{&w.lastSegment, "SELECT place, data FROM segments WHERE place >= ? AND place < ? ORDER BY place DESC LIMIT 1"},
 		{&w.segments, selectSegments},
 		{&w.insertStatement, "INSERT INTO statements (run, type, count, envelope) SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM statements WHERE run = ?1 AND type = ?2 AND count = ?3 AND envelope = ?4)"},
-		{&w.scope, "SELECT key, secret FROM scopes WHERE scope = ?"},
+		{&w.scope, "SELECT key FROM scopes WHERE scope = ?"},
 		{&w.insertScope, "INSERT INTO scopes (scope, secret) VALUES (?, ?)"},
 		{&w.deleteScope, "DELETE FROM scopes WHERE key = ?"},
-		{&w.insertChunk, "INSERT INTO chunks (scope, id, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"},
+		{&w.insertPack, "INSERT INTO packs (scope, data) VALUES (?, ?) RETURNING key"},
+		{&w.deletePacks, "DELETE FROM packs WHERE scope = ?"},
+		{&w.insertChunk, "INSERT INTO chunks (scope, id, pack, start, size) VALUES (?, ?, ?, ?, ?)"},
+		{&w.hasChunk, "SELECT count(*) FROM chunks WHERE scope = ? AND id = ?"},
 		{&w.deleteChunks, "DELETE FROM chunks WHERE scope = ?"},
 	} {
 		if *p.stmt, err = conn.PrepareContext(ctx, p.text); err != nil {
@@ -58,40 +81,72 @@ func newWriter(ctx context.Context, db *sql.DB, d *Dialect) (*writer, error) {
 
 func (w *writer) close() error { return w.conn.Close() }
 
-// rollback ends a transaction that failed. Where the failure has ended it
-// already, there is nothing to end.
-func (w *writer) rollback(ctx context.Context) { _, _ = w.undo.ExecContext(ctx) }
+// rollback ends a transaction that failed, and forgets what was thought to be
+// known. Where the failure has ended the transaction there is nothing to end.
+func (w *writer) rollback(ctx context.Context) {
+	w.version = 0
+	_, _ = w.undo.ExecContext(ctx)
+}
 
+// begin starts a transaction. If somebody else has committed since the last
+// one, what the writer remembers may be stale and is dropped.
 func (w *writer) begin(ctx context.Context, s *Store) (*group, error) {
 	if _, err := w.begins.ExecContext(ctx); err != nil {
 		return nil, err
 	}
-	return &group{ctx: ctx, s: s, w: w, runs: map[ledger.RunID]*runState{}, scopes: map[string]int64{}}, nil
+	g := &group{ctx: ctx, s: s, w: w, scopes: map[string]int64{}}
+	w.row = w.row[:0]
+	if err := g.recall(); err != nil {
+		w.rollback(ctx)
+		return nil, err
+	}
+	return g, nil
 }
 
-// group is one transaction. What it knows was read inside the transaction,
-// so that nothing that another process did can be missed.
+// group is one transaction. What it knows was read inside the transaction or
+// is known to be unchanged, so that nothing that another process did can be
+// missed.
 type group struct {
 	ctx    context.Context
 	s      *Store
 	w      *writer
-	runs   map[ledger.RunID]*runState
 	scopes map[string]int64 // keys; 0 if there is no such scope
 }
 
-// runState is the row of a run.
+// recall drops what the writer remembers if the database was changed.
+func (g *group) recall() error {
+	w := g.w
+	var version int64
+	if err := w.changed.QueryRowContext(g.ctx).Scan(&version); err != nil {
+		return err
+	}
+	if version == w.version && len(w.runs) < maxRemembered {
+		return nil
+	}
+	w.runs = map[ledger.RunID]*runState{}
+	if err := w.journalSize.QueryRowContext(g.ctx).Scan(&w.journal); err != nil {
+		return err
+	}
+	w.version, w.limit = version, minJournal
+	return nil
+}
+
+// maxRemembered is how many runs a writer remembers.
+const maxRemembered = 10_000
+
+// runState is a run as the writer knows it: the row with what the journal
+// adds to it.
 type runState struct {
 	key    int64
 	info   ledger.RunInfo
 	token  int64
 	holder string // empty if nobody holds the lease
 	until  int64  // milliseconds of Unix time
-	dirty  bool
 }
 
 // run returns the state of a run, or nil if the store has no such run.
 func (g *group) run(id ledger.RunID) (*runState, error) {
-	if r, ok := g.runs[id]; ok {
+	if r, ok := g.w.runs[id]; ok {
 		return r, nil
 	}
 	r := &runState{info: ledger.RunInfo{Run: id}}
@@ -103,10 +158,14 @@ func (g *group) run(id ledger.RunID) (*runState, error) {
 	if err == nil {
 		r.info.At.Last, err = digest(last)
 	}
+	if err == nil {
+		err = g.s.tail.refresh(g.ctx, g.w.conn)
+	}
 	if err != nil {
 		return nil, err
 	}
-	g.runs[id] = r
+	g.s.tail.overlay(r.key, &r.info)
+	g.w.runs[id] = r
 	return r, nil
 }
 
@@ -115,22 +174,30 @@ func (g *group) createRun(id ledger.RunID) (*runState, error) {
 	if err := g.w.insertRun.QueryRowContext(g.ctx, string(id), make([]byte, len(canon.Digest{}))).Scan(&r.key); err != nil {
 		return nil, err
 	}
-	g.runs[id] = r
+	g.w.runs[id] = r
 	return r, nil
 }
 
-// flush writes the rows of the runs that were changed.
+// flush adds the row of this transaction to the journal, and settles what was
+// in it before if that has grown too large.
 func (g *group) flush() error {
-	for _, r := range g.runs {
-		if !r.dirty {
-			continue
-		}
-		i := &r.info
-		if _, err := g.w.updateRun.ExecContext(g.ctx, i.At.Count, i.At.Last[:], i.Sealed, i.Opened, i.Ended, r.token, r.holder, r.until, r.key); err != nil {
+	w := g.w
+	if len(w.row) == 0 {
+		return nil
+	}
+	if w.journal+len(w.row) > w.limit {
+		var size int
+		if err := w.pages.QueryRowContext(g.ctx).Scan(&size); err != nil {
 			return err
 		}
+		w.limit = min(max(size/journalPart, minJournal), maxJournal)
 	}
-	return nil
+	if w.journal > 0 && w.journal+len(w.row) > w.limit {
+		return g.settle(w.row)
+	}
+	w.journal += len(w.row)
+	_, err := w.insertJournal.ExecContext(g.ctx, w.row)
+	return err
 }
 
 func (r *runState) heldBy(other string, now time.Time) bool {
@@ -143,8 +210,8 @@ func (s *Store) Acquire(ctx context.Context, id ledger.RunID, holder string, ttl
 	if !id.Valid() || holder == "" || ttl < 0 {
 		return ledger.Lease{}, fault.New(ledger.ErrBatch, op, "run %q, holder %q, ttl %s: a lease needs a run id, a holder and a time", id, holder, ttl)
 	}
-	var lease ledger.Lease
-	err := s.do(ctx, op, 0, func(g *group) (refusal, err error) {
+	var token int64
+	err := s.do(ctx, op, &job{apply: func(g *group) (refusal, err error) {
 		r, err := g.run(id)
 		if err == nil && r == nil {
 			r, err = g.createRun(id)
@@ -158,18 +225,19 @@ func (s *Store) Acquire(ctx context.Context, id ledger.RunID, holder string, ttl
 		}
 		switch {
 		case ttl == 0 && r.holder == holder:
-			r.holder, r.dirty = "", true
+			r.holder = ""
 		case ttl > 0:
 			if r.holder != holder {
 				r.token++
 			}
-			r.holder, r.until, r.dirty = holder, now.Add(ttl).UnixMilli(), true
+			r.holder, r.until = holder, now.Add(ttl).UnixMilli()
 		}
-		lease = ledger.Lease{Run: id, Token: r.token}
-		return nil, nil
-	})
+		token = r.token
+		_, err = g.w.updateLease.ExecContext(g.ctx, r.token, r.holder, r.until, r.key)
+		return nil, err
+	}})
 	if err != nil {
 		return ledger.Lease{}, err
 	}
-	return lease, nil
+	return ledger.Lease{Run: id, Token: token}, nil
 }

@@ -6,14 +6,14 @@
 // A bundle is a magic and then records. A record is a type (1 byte), a length
 // (8 bytes, big-endian) and that many bytes. The records stand in one order:
 //
-//	bundle = magic format manifest* run+ end
-//	run    = run-id entry*
+//	bundle = magic format run+ end
+//	run    = run-id manifest* entry*
 //	entry  = chunk* header (body | withheld) (attachment | withheld-attachment)* head*
 //
 //	type                     bytes
 //	1  format                canonical JSON {"runs":[run id, …],"v":1}
-//	2  manifest              a key manifest in its envelope, oldest first
-//	3  run-id                36 bytes
+//	2  run-id                36 bytes
+//	3  manifest              a key manifest in its envelope, oldest first
 //	4  chunk                 1 to 65,536 bytes
 //	5  header                the entry's claimed id (32 bytes), then its header
 //	6  body                  salt (32 bytes), then the body
@@ -49,6 +49,6 @@
 // the file a second time, in order. Damage to the file does not stop it: what
 // stands before the damage can be verified, and the verification fails.
 //
-// Roots of trust never come from a bundle. Its manifests say which keys sign;
+// Roots of trust never come from a bundle. The manifests of a run say which keys sign;
 // whether they are believed is for the reader to say.
 package bundle

@@ -14,21 +14,21 @@ import (
 
 // Bundle is an open bundle. It is safe for concurrent use if its file is.
 type Bundle struct {
-	f         file
-	runs      []ledger.RunID
-	sections  []section // of the runs that are there, in their order
-	manifests [][]byte
-	chunks    *index
-	damage    *Damage
+	f        file
+	runs     []ledger.RunID
+	sections []section // of the runs that are there, in their order
+	chunks   *index
+	damage   *Damage
 }
 
 // section is where a run stands.
 type section struct {
-	at     int64 // of the first record behind the run id
-	chunk  int64 // number of the first chunk behind it
-	count  int64 // entries
-	heads  []headPlace
-	broken bool // it ends in the damage
+	manifests [][]byte
+	at        int64 // of the first record behind the manifests
+	chunk     int64 // number of the first chunk behind it
+	count     int64 // entries
+	heads     []headPlace
+	broken    bool // it ends in the damage
 }
 
 type headPlace struct{ at, size, count int64 }
@@ -113,9 +113,6 @@ func (b *Bundle) records(c *cursor, w *walker) error {
 	if b.runs, err = parseFormat(p); err != nil {
 		return err
 	}
-	if err := b.readManifests(c); err != nil {
-		return err
-	}
 	for _, run := range b.runs {
 		if err := b.readRun(c, w, run); err != nil {
 			return err
@@ -137,21 +134,21 @@ func (b *Bundle) records(c *cursor, w *walker) error {
 	return nil
 }
 
-func (b *Bundle) readManifests(c *cursor) error {
+func (s *section) readManifests(c *cursor) error {
 	for {
 		c.mark()
 		typ, size, err := c.record()
 		if err != nil || typ != recManifest {
 			return err
 		}
-		if len(b.manifests) >= maxKeys {
+		if len(s.manifests) >= maxKeys {
 			return malformed("more than %d manifests", maxKeys)
 		}
 		p, err := c.take(size)
 		if err != nil {
 			return err
 		}
-		b.manifests = append(b.manifests, slices.Clone(p))
+		s.manifests = append(s.manifests, slices.Clone(p))
 	}
 }
 
@@ -168,9 +165,13 @@ func (b *Bundle) readRun(c *cursor, w *walker, run ledger.RunID) error {
 	if typ != recRun || string(p) != string(run) {
 		return malformed("a record of type %d where run %s is due", typ, run)
 	}
-	b.sections = append(b.sections, section{at: c.pos, chunk: b.chunks.count()})
-	s := &b.sections[len(b.sections)-1]
 	w.n = 0
+	b.sections = append(b.sections, section{})
+	s := &b.sections[len(b.sections)-1]
+	if err := s.readManifests(c); err != nil {
+		return err
+	}
+	s.at, s.chunk = c.pos, b.chunks.count()
 	w.head = func(at, size, count int64) { s.heads = append(s.heads, headPlace{at, size, count}) }
 	for {
 		e, err := w.next()
@@ -187,9 +188,14 @@ func (b *Bundle) readRun(c *cursor, w *walker, run ledger.RunID) error {
 // Runs returns the runs, the one asked for first.
 func (b *Bundle) Runs() []ledger.RunID { return slices.Clone(b.runs) }
 
-// Manifests returns the key manifests, oldest first. They are claims: roots
-// of trust do not come from here.
-func (b *Bundle) Manifests() [][]byte { return slices.Clone(b.manifests) }
+// Manifests returns the key manifests that a run carries, oldest first. They
+// are claims: roots of trust do not come from here.
+func (b *Bundle) Manifests(run ledger.RunID) [][]byte {
+	if x := b.reader(run); x.s != nil {
+		return slices.Clone(x.s.manifests)
+	}
+	return nil
+}
 
 // Damage returns what is wrong with the file, or nil.
 func (b *Bundle) Damage() *Damage { return b.damage }
@@ -227,10 +233,10 @@ func (b *Bundle) Source() (Source, error) {
 	if d := b.damage; d != nil {
 		return Source{}, fault.New(d.Code, "bundle.Source", "%s", d.Msg)
 	}
-	src := Source{Manifests: b.manifests}
+	var src Source
 	for _, run := range b.runs {
 		x := b.reader(run)
-		src.Runs = append(src.Runs, Run{ID: run, Entries: x.entries, Heads: x.statements, Pieces: x.blobPieces, Get: x.get})
+		src.Runs = append(src.Runs, Run{ID: run, Manifests: b.Manifests(run), Entries: x.entries, Heads: x.statements, Pieces: x.blobPieces, Get: x.get})
 	}
 	return src, nil
 }

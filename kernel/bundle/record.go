@@ -41,8 +41,8 @@ const magic = "reprise bundle\r\n"
 // The types of records.
 const (
 	recFormat             = 1
-	recManifest           = 2
-	recRun                = 3
+	recRun                = 2
+	recManifest           = 3
 	recChunk              = 4
 	recHeader             = 5
 	recBody               = 6
@@ -59,7 +59,7 @@ const (
 	endSize  = frame + digest
 	runSize  = 36
 	maxRuns  = 10_000
-	maxKeys  = 10_000   // manifests
+	maxKeys  = 10_000   // manifests of a run
 	maxPiece = 16 << 20 // of the list of pieces of one attachment
 )
 

@@ -13,15 +13,15 @@ import (
 // Source is what goes into a bundle: the run asked for first, then those that
 // it needs.
 type Source struct {
-	Manifests [][]byte // oldest first
-	Runs      []Run
+	Runs []Run
 }
 
 // Run is one ledger as a source.
 type Run struct {
-	ID      ledger.RunID
-	Entries iter.Seq2[*ledger.Entry, error]
-	Heads   iter.Seq2[ledger.Statement, error] // by count; may be nil
+	ID        ledger.RunID
+	Manifests [][]byte // oldest first
+	Entries   iter.Seq2[*ledger.Entry, error]
+	Heads     iter.Seq2[ledger.Statement, error] // by count; may be nil
 
 	// Pieces yields what attachment i of e is put together from; blob.Pieces
 	// does. It is not called for a part without a recipe.
@@ -47,18 +47,13 @@ type Options struct {
 // keeps about 100 bytes for each chunk, and otherwise one entry.
 func Write(w io.Writer, src Source, o Options) error {
 	x := writer{w: w, hash: canon.NewStream(), o: o, ordinals: map[chunkKey]int64{}}
-	if len(src.Runs) == 0 || len(src.Runs) > maxRuns || len(src.Manifests) > maxKeys {
-		return fault.New(ErrSource, "bundle.Write", "%d runs and %d manifests: there must be a run, and at most %d of each", len(src.Runs), len(src.Manifests), maxRuns)
-	}
 	ids := make([]ledger.RunID, len(src.Runs))
 	for i, r := range src.Runs {
-		if ids[i] = r.ID; !r.ID.Valid() {
-			return fault.New(ErrSource, "bundle.Write", "%q is no run id", r.ID)
-		}
+		ids[i] = r.ID
 	}
 	x.buf = appendFormat(append(x.buf, magic...), ids)
-	for _, m := range src.Manifests {
-		x.record(recManifest, m)
+	if _, err := parseFormat(x.buf[len(magic)+frame:]); err != nil {
+		return fault.Wrap(ErrSource, "bundle.Write", err, "the list of runs")
 	}
 	for i := range src.Runs {
 		if err := x.run(&src.Runs[i]); err != nil {
@@ -124,7 +119,13 @@ func (x *writer) flush() error {
 }
 
 func (x *writer) run(r *Run) error {
+	if len(r.Manifests) > maxKeys {
+		return fault.New(ErrSource, "bundle.Write", "run %s has more than %d manifests", r.ID, maxKeys)
+	}
 	x.record(recRun, []byte(r.ID))
+	for _, m := range r.Manifests {
+		x.record(recManifest, m)
+	}
 	next, stop := func() (ledger.Statement, error, bool) { return ledger.Statement{}, nil, false }, func() {} //nolint:revive // the order of results is that of iter.Pull2
 	if r.Heads != nil {
 		next, stop = iter.Pull2(r.Heads)

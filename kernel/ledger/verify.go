@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -160,12 +161,15 @@ type Verification struct {
 // Failed reports whether a check failed.
 func (v *Verification) Failed() bool { return v.First() != nil }
 
+// First returns the first failure, as [First] does.
+func (v *Verification) First() *Finding { return First(v.Phases) }
+
 // First returns the first failure in the order of the phases, or nil. One
 // that names an entry goes before one that does not.
-func (v *Verification) First() *Finding {
+func First(phases []Phase) *Finding {
 	var first *Finding
-	for i := range v.Phases {
-		switch f := v.Phases[i].First; {
+	for i := range phases {
+		switch f := phases[i].First; {
 		case f == nil:
 		case f.N >= 0:
 			return f
@@ -174,6 +178,18 @@ func (v *Verification) First() *Finding {
 		}
 	}
 	return first
+}
+
+// Fail adds a failure that somebody found who looked at more than the entries
+// and heads, such as the manifests of the keys. What failed has level 0.
+func (v *Verification) Fail(phase string, f Finding) {
+	i := slices.Index(Phases(), phase)
+	p := &v.Phases[max(i, 0)]
+	p.Failed++
+	if p.First == nil {
+		p.First = &f
+	}
+	v.Level = LevelChain
 }
 
 // Verify recomputes everything that the entries and heads claim, in one pass.

@@ -77,6 +77,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 			Name: "sqlite", Goose: goose.DialectSQLite3, Migrations: migrations,
 			Begin:   "BEGIN IMMEDIATE",
 			Changed: "PRAGMA data_version",
+			Size:    "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
 			Closing: []string{"PRAGMA optimize", "PRAGMA wal_checkpoint(TRUNCATE)"},
 		},
 		Write: write, Read: read, Now: o.Now,

@@ -94,6 +94,11 @@ func New(name string) *Ledger {
 	}
 }
 
+// Subject makes id the scope of what is stored and appended from here on.
+func (l *Ledger) Subject(id string) {
+	l.scope = blob.Scope{ID: id, Key: canon.SHA256([]byte("bundletest scope " + id))}
+}
+
 // Salt draws the next salt.
 func (l *Ledger) Salt() canon.Salt {
 	l.drawn++
@@ -185,7 +190,7 @@ func (l *Ledger) Evidence() ledger.Evidence {
 // Source returns the ledger for a bundle.
 func (l *Ledger) Source() bundle.Run {
 	return bundle.Run{
-		ID: l.Run, Entries: l.Read, Heads: Seq(l.Heads), Get: l.Get,
+		ID: l.Run, Manifests: Manifests(), Entries: l.Read, Heads: Seq(l.Heads), Get: l.Get,
 		Pieces: func(e *ledger.Entry, i int) iter.Seq2[blob.Piece, error] {
 			p := e.Parts[i]
 			return blob.Pieces(p, func(id canon.Digest) ([]byte, error) { return l.Get(p.Scope, id) })

@@ -72,7 +72,7 @@ func Sample(name string) *Ledger {
 
 // Bundle returns the bundle of ledgers.
 func Bundle(o bundle.Options, ledgers ...*Ledger) []byte {
-	src := bundle.Source{Manifests: Manifests()}
+	var src bundle.Source
 	for _, l := range ledgers {
 		src.Runs = append(src.Runs, l.Source())
 	}

@@ -54,11 +54,12 @@ func (w *Writer) Entries(t testing.TB, texts ...string) []ledger.Entry {
 	var out []ledger.Entry
 	for _, text := range texts {
 		d := ledger.Draft{
-			Kind: ledger.KindEvent,
-			Body: canon.Object(canon.M("data", canon.String(text)), canon.M("name", canon.String("test"))),
-			Run:  w.Lease.Run,
-			Salt: canon.Salt(canon.SHA256([]byte(text))),
-			T:    fmt.Sprintf("2026-11-21T10:%02d:%02d.%03dZ", at.Count/60000%60, at.Count/1000%60, at.Count%1000),
+			Run:   w.Lease.Run,
+			Kind:  ledger.KindEvent,
+			Body:  canon.Object(canon.M("data", canon.String(text)), canon.M("name", canon.String("test"))),
+			Scope: string(w.Lease.Run),
+			Salt:  canon.Salt(canon.SHA256([]byte(text))),
+			T:     fmt.Sprintf("2026-11-21T10:%02d:%02d.%03dZ", at.Count/60000%60, at.Count/1000%60, at.Count%1000),
 		}
 		if at.Count == 0 {
 			d.Kind = ledger.KindOpen

@@ -1,0 +1,11 @@
+package capture
+
+// RedactParts redacts a text that comes in parts.
+func RedactParts(r *Redactor, parts ...string) string {
+	s := r.stream()
+	var out []byte
+	for _, p := range parts {
+		out = s.write(out, []byte(p), false)
+	}
+	return string(s.write(out, nil, true))
+}

@@ -1,0 +1,48 @@
+package importer
+
+import (
+	"io"
+
+	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/kernel/fault"
+)
+
+// Options are what may be chosen of an import. The zero value is the default.
+type Options struct {
+	// MaxBytes is the largest file that is read; 0 is 64 MiB. A cassette takes
+	// some thirty times its size in memory while it is parsed.
+	MaxBytes int64
+	// MaxExchanges is how many exchanges one file may have; 0 is 100,000.
+	MaxExchanges int
+
+	// Redactor takes secrets out; nil is one that knows no secret. Give that
+	// of the store, so that credentials can be compared in a replay.
+	Redactor *capture.Redactor
+	// Normalisers are the rules of the match key; nil is the built-in ones.
+	Normalisers []capture.Normaliser
+	// Upstreams are names for addresses. An address that is not among them has
+	// the name of the provider whose public address it is, or else its host.
+	Upstreams []capture.Upstream
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxBytes == 0 {
+		o.MaxBytes = 64 << 20
+	}
+	if o.MaxExchanges == 0 {
+		o.MaxExchanges = 100_000
+	}
+	return o
+}
+
+// load reads r whole, if it is within the limit.
+func (o *Options) load(r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, o.MaxBytes+1))
+	if err != nil {
+		return nil, fault.Wrap(ErrRead, "importer.load", err, "the file")
+	}
+	if int64(len(b)) > o.MaxBytes {
+		return nil, fault.New(ErrTooLarge, "importer.load", "the file is over the limit of %d bytes", o.MaxBytes)
+	}
+	return b, nil
+}

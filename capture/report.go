@@ -1,0 +1,249 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/replay"
+)
+
+// ModeReplay is the mode of the replay of a foreign process: it runs again,
+// and what it asks models and tools is answered from the record.
+const ModeReplay = "capture-replay"
+
+// ReplayReport says how a replay compares with its record: every call that
+// was not recorded, everything recorded that was not asked for, and every
+// match that only normalisers made. The run must be durable: it is sealed or
+// closed. What was answered is authoritative; what ran in the agent itself is
+// counted beside.
+func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Report, error) {
+	rec := p.o.Record
+	r := &replay.Report{
+		Verb: replay.Replayed, Mode: ModeReplay, Verdict: replay.Same, Authoritative: true,
+		Run: rec.Reader.Run(), Other: p.s.Run(),
+	}
+	seen, err := p.readRun(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range p.s.Misses() {
+		if err := p.extra(ctx, r, seen, &m); err != nil {
+			return nil, err
+		}
+	}
+	for _, d := range p.differing() {
+		d.Step = seen.steps[d.Now]
+		r.Diverge(d)
+	}
+	for _, left := range rec.Journal.Left() {
+		r.Diverge(replay.Divergence{
+			Kind: replay.Missing, What: "call", Name: left.Name, Recorded: left.Call.N, Now: -1, Nearest: -1,
+			Msg: fmt.Sprintf("%s at entry %d was recorded and did not come again", left.Name, left.Call.N),
+		})
+	}
+	c := p.s.Counts()
+	r.Counts = []replay.Count{
+		{Name: "calls", N: c.Calls},
+		{Name: "answered", N: c.Recorded},
+		{Name: "live", N: c.Live},
+		{Name: "missed", N: c.Missed},
+		{Name: "tools_answered", N: seen.toolsAnswered},
+		{Name: "tools_ran_in_agent", N: seen.toolsInAgent()},
+		{Name: "normalised", N: seen.normalised},
+	}
+	r.Remarks = append(r.Remarks, fmt.Sprintf("%d tools answered, %d ran in the agent itself", seen.toolsAnswered, seen.toolsInAgent()))
+	for _, n := range seen.norms {
+		r.Remarks = append(r.Remarks, "normalised: "+n)
+	}
+	r.Remarks = append(r.Remarks, rec.Journal.Remarks()...)
+	if c.Calls == 0 && rec.Journal.Len() == 0 {
+		r.Remarks = append(r.Remarks, "nothing crossed the proxies, neither then nor now: is the agent pointed at them?")
+	}
+	if r.Total > 0 {
+		r.Verdict = replay.Diverged
+	}
+	return r, nil
+}
+
+// extra adds a call that got no answer.
+func (p *Proxy) extra(ctx context.Context, r *replay.Report, seen *ran, m *drive.Miss) error {
+	d := replay.Divergence{
+		Kind: replay.Extra, What: "call", Name: m.Call.Name, Recorded: -1, Now: m.N, Nearest: -1, Step: seen.steps[m.N],
+	}
+	if errors.Is(m.Err, effect.ErrNoOutcome) {
+		d.Msg = m.Err.Error()
+		r.Diverge(d)
+		return nil
+	}
+	near, err := p.o.Record.near(ctx, p.rules, &m.Call)
+	if err != nil {
+		return err
+	}
+	if near != nil {
+		d.Nearest, d.Where = near.Record.Call.N, near.Where
+	}
+	d.Msg = fmt.Sprintf("%s was not recorded; %s", m.Call.Name, describe(near))
+	if near != nil && len(near.Where) == 0 {
+		d.Msg = m.Err.Error()
+	}
+	r.Diverge(d)
+	return nil
+}
+
+// ran is what the replay's own ledger tells.
+type ran struct {
+	steps         map[int64]int64 // entry of a call to its number, from 1
+	toolsAnswered int64
+	normalised    int64
+	norms         []string // one line for each set of normalisers
+	mcpTools      []string
+	results       map[string]string // tool result to the tool's name
+}
+
+// maxReportBody bounds the request that is searched for tool results.
+const maxReportBody = 16 << 20
+
+// readRun reads the replay's ledger.
+func (p *Proxy) readRun(ctx context.Context, store drive.Store) (*ran, error) {
+	out := &ran{steps: map[int64]int64{}, results: map[string]string{}}
+	reader := drive.NewReader(store, p.s.Run())
+	type norm struct {
+		ids   string
+		n     int64
+		first int64
+	}
+	var norms []norm
+	calls := map[int64]*ledger.Opened{}
+	for e, err := range store.Read(ctx, p.s.Run(), 0) {
+		if err != nil {
+			return nil, err
+		}
+		o, err := ledger.Parse(e)
+		if err != nil {
+			return nil, err
+		}
+		switch o.Kind {
+		case ledger.KindCall:
+			out.steps[o.N] = int64(len(out.steps)) + 1
+			calls[o.N] = &o
+			if o.Body.Get("kind").Str() == KindModel {
+				if err := out.toolResults(ctx, reader, o.N); err != nil {
+					return nil, err
+				}
+			}
+		case ledger.KindOutcome:
+			n, _ := o.Body.Get("refs").Get("call").AsInt()
+			call := calls[n]
+			delete(calls, n)
+			if call == nil || o.Body.Get("refs").Get("pin").IsZero() {
+				continue
+			}
+			if tool, ok := strings.CutPrefix(call.Body.Get("name").Str(), methodToolsCall+" "); ok && call.Body.Get("kind").Str() == KindMCP {
+				out.toolsAnswered++
+				out.mcpTools = append(out.mcpTools, tool)
+			}
+			if !call.Body.Get("refs").Get("pin").IsZero() {
+				continue
+			}
+			out.normalised++
+			ids := "only in how its JSON is written"
+			if list := call.Body.Get("match").Get("norms"); list.Len() > 0 {
+				var names []string
+				for _, v := range list.Elems() {
+					names = append(names, v.Str())
+				}
+				ids = "by " + strings.Join(names, ", ")
+			}
+			i := slices.IndexFunc(norms, func(x norm) bool { return x.ids == ids })
+			if i < 0 {
+				norms = append(norms, norm{ids: ids, first: out.steps[n]})
+				i = len(norms) - 1
+			}
+			norms[i].n++
+		default:
+		}
+	}
+	for _, n := range norms {
+		out.norms = append(out.norms, fmt.Sprintf("%d calls differ from their record %s, the first is call %d", n.n, n.ids, n.first))
+	}
+	return out, nil
+}
+
+// toolResults notes the tool results in a request to a model.
+func (r *ran) toolResults(ctx context.Context, reader *drive.Reader, n int64) error {
+	o, err := reader.Open(ctx, n)
+	if err != nil {
+		return err
+	}
+	i := o.Attachment(RequestName)
+	if i < 0 || o.Att[i].Size > maxReportBody {
+		return nil
+	}
+	b, err := reader.Bytes(ctx, o, i)
+	if err != nil {
+		return err
+	}
+	v, err := canon.Parse(b)
+	if err != nil {
+		return nil //nolint:nilerr // a request that is not JSON holds no tool results that anybody could count
+	}
+	names := map[string]string{}
+	for _, m := range v.Get("messages").Elems() {
+		r.message(m, names)
+	}
+	for _, m := range v.Get("input").Elems() {
+		switch m.Get("type").Str() {
+		case "function_call", "custom_tool_call":
+			names[m.Get("call_id").Str()] = m.Get("name").Str()
+		case "function_call_output", "custom_tool_call_output":
+			r.results[m.Get("call_id").Str()] = names[m.Get("call_id").Str()]
+		}
+	}
+	for i, c := range v.Get("contents").Elems() {
+		for j, part := range c.Get("parts").Elems() {
+			if f := part.Get("functionResponse"); !f.IsZero() {
+				r.results[fmt.Sprintf("%d/%d/%s", i, j, f.Get("name").Str())] = f.Get("name").Str()
+			}
+		}
+	}
+	return nil
+}
+
+// message notes the tool calls and results of one chat message.
+func (r *ran) message(m canon.Value, names map[string]string) {
+	for _, c := range m.Get("tool_calls").Elems() {
+		names[c.Get("id").Str()] = c.Get("function").Get("name").Str()
+	}
+	if m.Get("role").Str() == "tool" {
+		id := m.Get("tool_call_id").Str()
+		r.results[id] = names[id]
+	}
+	for _, part := range m.Get("content").Elems() {
+		switch part.Get("type").Str() {
+		case "tool_use":
+			names[part.Get("id").Str()] = part.Get("name").Str()
+		case "tool_result":
+			id := part.Get("tool_use_id").Str()
+			r.results[id] = names[id]
+		}
+	}
+}
+
+// toolsInAgent returns how many tool results came from no MCP tool. Agents
+// name MCP tools with the server's name in front.
+func (r *ran) toolsInAgent() int64 {
+	var n int64
+	for _, name := range r.results {
+		if name == "" || !slices.ContainsFunc(r.mcpTools, func(tool string) bool { return strings.HasSuffix(name, tool) }) {
+			n++
+		}
+	}
+	return n
+}

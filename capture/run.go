@@ -1,0 +1,357 @@
+package capture
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/replay"
+)
+
+// Codes of runs.
+const (
+	// ErrNoCommand means that there is no program to run. Name one.
+	ErrNoCommand fault.Invalid = "capture.no_command"
+	// ErrNotFound means that the program was not found. Look at its name and
+	// at PATH.
+	ErrNotFound fault.Invalid = "capture.command_not_found"
+	// ErrNotStarted means that the program is there and cannot be started.
+	ErrNotStarted fault.Invalid = "capture.command_not_startable"
+	// ErrListen means that no loopback address could be listened on.
+	ErrListen fault.Unavailable = "capture.listen_failed"
+)
+
+// RunOptions are what a run of a foreign program needs. All fields but
+// Command and Config have useful zero values.
+type RunOptions struct {
+	Command []string
+	Env     []string // of the child, as os.Environ gives it
+	Dir     string   // of the child; empty: that of this process
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Signals <-chan os.Signal // are passed on to the child
+	Grace   time.Duration    // between asking the child to end and killing it; 0: 5 s
+
+	Config    drive.Config
+	StoreKey  [32]byte // keys the fingerprints of credentials
+	Upstreams []string // NAME=URL
+	Title     string
+	Setting   Setting // of this run; see [SettingAt]
+
+	MaxRequest  int64
+	Normalisers []Normaliser
+	Transport   http.RoundTripper
+}
+
+// ReplayOptions are what the replay of a recorded run needs besides.
+type ReplayOptions struct {
+	Run           ledger.RunID
+	AnyCredential bool
+	Pace          float64
+	// Until is of a branch: the first so many entries answer, and what comes
+	// after them is live. Zero: everything is answered from the record.
+	Until int64
+}
+
+// Result is what came of a run.
+type Result struct {
+	Run       ledger.RunID
+	Status    int // exit status of the child: 128 + n if signal n ended it
+	Counts    drive.Counts
+	Upstreams []Upstream
+	Report    *replay.Report // of a replay
+}
+
+// Record runs a program and records its traffic. It returns when the program
+// has ended and the run is sealed. An error means that the recording is not
+// complete; what the ledger holds is sound all the same.
+func Record(ctx context.Context, o RunOptions) (*Result, error) {
+	return run(ctx, &o, nil)
+}
+
+// Replay runs a program again and answers its traffic from a recorded run. It
+// reaches no upstream, unless it is a branch that has left the record.
+func Replay(ctx context.Context, o RunOptions, r ReplayOptions) (*Result, error) {
+	return run(ctx, &o, &r)
+}
+
+func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err error) {
+	if len(o.Command) == 0 {
+		return nil, fault.New(ErrNoCommand, "capture.Run", "there is no program to run")
+	}
+	ups, err := Plan(o.Env, o.Upstreams)
+	if err != nil {
+		return nil, err
+	}
+	path, err := find(o.Command[0])
+	if err != nil {
+		return nil, err
+	}
+	red := NewRedactor(o.StoreKey, EnvSecrets(o.Env))
+	opening, j, err := o.opening(ctx, r, ups, red)
+	if err != nil {
+		return nil, err
+	}
+	s, err := drive.Open(ctx, o.Config, opening)
+	if err != nil {
+		return nil, err
+	}
+	opts := Options{
+		Upstreams: ups, Redactor: red, Normalisers: o.Normalisers, Setting: o.Setting,
+		MaxRequest: o.MaxRequest, Transport: o.Transport,
+	}
+	if r != nil {
+		opts.Pace, opts.Replaying = r.Pace, r.Until == 0
+		opts.Record = &Recorded{Reader: drive.NewReader(o.Config.Store, r.Run), Journal: j}
+	}
+	p, err := New(s, opts)
+	if err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	l, err := listen(ctx, p, ups, &o.Config)
+	if err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	status, signal, err := o.child(ctx, path, ChildEnv(o.Env, ups, l.addr, RecorderVar+"="+l.recorder))
+	l.close()
+	p.Close()
+	end := context.WithoutCancel(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.Seal(end, "not_started", canon.Value{}, nil))
+	}
+	how := "ok"
+	if status != 0 {
+		how = "failed"
+	}
+	data := canon.Object(canon.M("exit", canon.Int(int64(status))))
+	if signal != "" {
+		data = data.With("signal", canon.String(signal))
+	}
+	if err := s.Seal(end, how, data, nil); err != nil {
+		return nil, err
+	}
+	res := &Result{Run: s.Run(), Status: status, Counts: s.Counts(), Upstreams: ups}
+	if r == nil {
+		return res, nil
+	}
+	if res.Report, err = p.ReplayReport(end, o.Config.Store); err != nil {
+		return res, err
+	}
+	compareExit(res.Report, j, int64(status))
+	return res, nil
+}
+
+// compareExit adds a divergence if the program ended otherwise than then.
+func compareExit(r *replay.Report, j *Journal, now int64) {
+	then, ok := j.Sealed().Get("data").Get("exit").AsInt()
+	if !ok || then == now {
+		return
+	}
+	r.Diverge(replay.Divergence{
+		Kind: replay.Different, What: "exit status", Recorded: -1, Now: -1, Nearest: -1,
+		Where: []canon.Difference{{Pointer: "/exit", A: canon.Int(then), B: canon.Int(now)}},
+		Msg:   "the program ended with another status",
+	})
+	r.Verdict = replay.Diverged
+}
+
+// opening returns what the open of the run says.
+func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstream, red *Redactor) (drive.Opening, *Journal, error) {
+	list := make([]canon.Value, len(ups))
+	for i := range ups {
+		list[i] = canon.Object(canon.M("name", canon.String(ups[i].Name)), canon.M("url", canon.String(ups[i].Address())))
+	}
+	argv := make([]canon.Value, len(o.Command))
+	for i, a := range o.Command {
+		argv[i] = canon.String(red.Text(strings.ToValidUTF8(a, "\uFFFD")))
+	}
+	title := o.Title
+	if title == "" {
+		title = strings.Join(o.Command, " ")
+	}
+	open := drive.Opening{
+		Engine: Engine, Mode: "record", Title: clip(red.Text(strings.ToValidUTF8(title, "\uFFFD"))),
+		Data: canon.Object(
+			canon.M("argv", canon.Array(argv...)),
+			canon.M("setting", o.Setting.Value()),
+			canon.M("upstreams", canon.Array(list...)),
+		),
+	}
+	if r == nil {
+		return open, nil, nil
+	}
+	j, err := ReadJournal(ctx, o.Config.Store, r.Run, r.Until)
+	if err != nil {
+		return open, nil, err
+	}
+	if r.AnyCredential {
+		j.AnyCredential()
+	}
+	last := j.Last()
+	open.Mode, open.From, open.Source, open.Lazy = "replay", r.Run, &last, true
+	open.Sources = drive.All(j)
+	if r.Until > 0 {
+		open.Mode, open.Lazy = "branch", false
+		open.Sources = drive.All(prefix{j})
+	}
+	return open, j, nil
+}
+
+// maxTitle bounds a title.
+const maxTitle = 200
+
+func clip(s string) string {
+	if len(s) <= maxTitle {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxTitle], "") + "…"
+}
+
+// prefix answers from the beginning of a record until all of that is used,
+// and makes every call from then on.
+type prefix struct{ *Journal }
+
+// Name implements [effect.Source].
+func (prefix) Name() string { return "prefix" }
+
+// Answer implements [effect.Source].
+func (p prefix) Answer(k effect.Key, c *effect.Call) (effect.Answer, error) {
+	a, err := p.Journal.Answer(k, c)
+	if errors.Is(err, effect.ErrNoOutcome) || errors.Is(err, effect.ErrMissing) && len(p.Left()) == 0 {
+		return effect.Answer{Mode: effect.MakeIt}, nil
+	}
+	return a, err
+}
+
+// find returns the path of a program.
+func find(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	switch {
+	case err == nil, errors.Is(err, exec.ErrDot):
+		return path, nil
+	case errors.Is(err, fs.ErrPermission):
+		return "", fault.New(ErrNotStarted, "capture.Run", "%s is not a program that may be run", name)
+	default:
+		return "", fault.New(ErrNotFound, "capture.Run", "%s is not found", name)
+	}
+}
+
+// child runs the program to its end.
+func (o *RunOptions) child(ctx context.Context, path string, env []string) (status int, signal string, err error) {
+	cmd := exec.CommandContext(ctx, path) //nolint:gosec // to run the program is what was asked for
+	cmd.Args = o.Command
+	cmd.Env, cmd.Dir = env, o.Dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	if cmd.WaitDelay = o.Grace; o.Grace == 0 {
+		cmd.WaitDelay = 5 * time.Second
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, "", fault.Wrap(ErrNotStarted, "capture.Run", err, "%s cannot be started", o.Command[0])
+	}
+	done := make(chan struct{})
+	forwarded := make(chan struct{})
+	go func() {
+		defer close(forwarded)
+		for {
+			select {
+			case sig := <-o.Signals:
+				_ = cmd.Process.Signal(sig)
+			case <-done:
+				return
+			}
+		}
+	}()
+	err = cmd.Wait()
+	close(done)
+	<-forwarded
+	state := cmd.ProcessState
+	if state == nil {
+		return 0, "", fault.Wrap(ErrNotStarted, "capture.Run", err, "%s", o.Command[0])
+	}
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal()), ws.Signal().String(), nil
+	}
+	return state.ExitCode(), "", nil
+}
+
+// listeners are the loopback addresses of one run.
+type listeners struct {
+	addr     map[string]string // of the upstreams
+	recorder string            // what [RecorderVar] holds
+	servers  []*http.Server
+}
+
+func listen(ctx context.Context, p *Proxy, ups []Upstream, cfg *drive.Config) (*listeners, error) {
+	var token [16]byte
+	if _, err := io.ReadFull(cfg.Rand, token[:]); err != nil {
+		return nil, fault.Wrap(drive.ErrRandom, "capture.Run", err, "no randomness")
+	}
+	l := &listeners{addr: map[string]string{}}
+	for i := range ups {
+		h, err := p.Handler(ups[i].Name)
+		if err != nil {
+			l.close()
+			return nil, err
+		}
+		if l.addr[ups[i].Name], err = l.serve(ctx, h); err != nil {
+			l.close()
+			return nil, err
+		}
+	}
+	secret := hex.EncodeToString(token[:])
+	addr, err := l.serve(ctx, p.Recorder(secret))
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	l.recorder = addr + "/" + secret
+	return l, nil
+}
+
+// serve listens on a free loopback port.
+func (l *listeners) serve(ctx context.Context, h http.Handler) (string, error) {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fault.Wrap(ErrListen, "capture.Run", err, "a loopback address")
+	}
+	s := &http.Server{
+		Handler: h, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute,
+		MaxHeaderBytes: 2 * maxHead, ErrorLog: log.New(io.Discard, "", 0),
+	}
+	l.servers = append(l.servers, s)
+	go func() { _ = s.Serve(ln) }() // ends with close
+	return ln.Addr().String(), nil
+}
+
+// drainFor is how long answers that are still coming may take when the
+// program has ended.
+const drainFor = 2 * time.Second
+
+// close lets the requests end that the program has left behind.
+func (l *listeners) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), drainFor)
+	defer cancel()
+	for _, s := range l.servers {
+		if s.Shutdown(ctx) != nil {
+			_ = s.Close()
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package archive
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"github.com/reprise-dev/reprise/kernel/blob"
+	"github.com/reprise-dev/reprise/kernel/bundle"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/sign"
+)
+
+// ExportOptions are what may be chosen. A nil *ExportOptions chooses the
+// defaults.
+type ExportOptions struct {
+	// Withhold leaves contents out, as bundle.Options does. Nil withholds
+	// nothing.
+	Withhold func(run ledger.RunID, n int64, what int) bool
+	// Alone leaves out the runs that the run points at.
+	Alone bool
+}
+
+// Export writes the bundle of a run. Runs that it points at and that are not
+// in the store are left out.
+func Export(ctx context.Context, store Store, run ledger.RunID, w io.Writer, opts *ExportOptions) error {
+	if opts == nil {
+		opts = &ExportOptions{}
+	}
+	if _, err := store.At(ctx, run); err != nil {
+		return err
+	}
+	runs := []ledger.RunID{run}
+	if !opts.Alone {
+		var err error
+		if runs, err = needed(ctx, store, run); err != nil {
+			return err
+		}
+	}
+	var src bundle.Source
+	for _, id := range runs {
+		r, err := source(ctx, store, id)
+		if err != nil {
+			return err
+		}
+		src.Runs = append(src.Runs, r)
+	}
+	return bundle.Write(w, src, bundle.Options{Withhold: opts.Withhold})
+}
+
+// needed returns run and the runs that it points at, directly or through
+// others, in the order in which they are found.
+func needed(ctx context.Context, store Store, run ledger.RunID) ([]ledger.RunID, error) {
+	runs := []ledger.RunID{run}
+	seen := map[ledger.RunID]bool{run: true}
+	for i := 0; i < len(runs); i++ {
+		for e, err := range store.Read(ctx, runs[i], 0) {
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range pointsAt(e) {
+				if seen[id] {
+					continue
+				}
+				seen[id] = true
+				switch _, err := store.At(ctx, id); {
+				case err == nil:
+					runs = append(runs, id)
+				case fault.ClassOf(err) != fault.ClassNotFound:
+					return nil, err
+				}
+			}
+		}
+	}
+	return runs, nil
+}
+
+// pointsAt returns the runs that the refs of e name.
+func pointsAt(e *ledger.Entry) []ledger.RunID {
+	if e.Body == nil {
+		return nil
+	}
+	o, err := ledger.Parse(e)
+	if err != nil {
+		return nil // verification says so; a bundle of a broken run is still evidence
+	}
+	return refs(nil, o.Body.Get("refs"))
+}
+
+func refs(runs []ledger.RunID, v canon.Value) []ledger.RunID {
+	if ref, err := ledger.ParseRef(v); err == nil {
+		return append(runs, ref.Run)
+	}
+	for _, m := range v.Members() {
+		runs = refs(runs, m.Value)
+	}
+	for _, e := range v.Elems() {
+		runs = refs(runs, e)
+	}
+	return runs
+}
+
+func source(ctx context.Context, store Store, run ledger.RunID) (bundle.Run, error) {
+	manifests, err := manifestsOf(ctx, store, run)
+	if err != nil {
+		return bundle.Run{}, err
+	}
+	get := func(scope string, id canon.Digest) ([]byte, error) { return store.Get(ctx, scope, id) }
+	return bundle.Run{
+		ID: run, Manifests: manifests, Get: get,
+		Entries: store.Read(ctx, run, 0),
+		Heads:   store.Statements(ctx, run, ledger.HeadType),
+		Pieces: func(e *ledger.Entry, i int) iter.Seq2[blob.Piece, error] {
+			p := e.Parts[i]
+			return blob.Pieces(p, func(id canon.Digest) ([]byte, error) { return get(p.Scope, id) })
+		},
+	}, nil
+}
+
+func manifestsOf(ctx context.Context, store ledger.Store, run ledger.RunID) ([][]byte, error) {
+	var out [][]byte
+	for st, err := range store.Statements(ctx, run, sign.ManifestType) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, st.Envelope)
+	}
+	return out, nil
+}
