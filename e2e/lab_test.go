@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -184,4 +185,12 @@ func realData(t *testing.T) string {
 		t.Skipf("no real recordings: %v", err)
 	}
 	return data
+}
+
+// decode reads what --json printed.
+func decode(t *testing.T, doc string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(doc), into); err != nil {
+		t.Fatalf("no JSON document: %v\n%s", err, clip(doc))
+	}
 }
