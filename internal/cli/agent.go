@@ -1,0 +1,415 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/internal/insight"
+	"github.com/reprise-dev/reprise/kernel/blob"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/replay"
+)
+
+// ErrEmpty means that the agent ran and nothing came through the recorder, so
+// that the recording holds nothing. Point the agent at the recorder.
+const ErrEmpty fault.Unavailable = "capture.empty"
+
+// The exit statuses of record beside the agent's own, as shells and their
+// helpers have them.
+const (
+	exitRecorder     = 125
+	exitNotStartable = 126
+	exitNotFound     = 127
+)
+
+func (a *app) recordCommand() *cobra.Command {
+	var upstreams []string
+	var title string
+	cmd := &cobra.Command{
+		Use: "record -- CMD…", Short: "Run an agent and record its model and tool calls", GroupID: "record",
+		Long: `Run an agent and record its model and MCP calls.
+
+The agent's own variables (OPENAI_BASE_URL, ANTHROPIC_BASE_URL and the like) are
+pointed at the recorder, which passes everything on to where they pointed
+before, else to the provider's public address. What the agent reads and prints
+is not touched, and the exit status is its own; 125 means that the recorder
+failed, 126 that the agent cannot be started, 127 that it was not found.
+
+With --json the agent prints to standard error, so that standard output holds
+the summary and nothing else.`,
+		Example: example(
+			"reprise record -- node agent.mjs",
+			"reprise record --upstream openai=http://127.0.0.1:11434/v1 -- python agent.py",
+			"reprise record -- sh -c 'claude -p hi'",
+		),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, agent, err := agentCommand(cmd, args, 0)
+			if err != nil {
+				return err
+			}
+			a.status = exitRecorder
+			return a.record(cmd.Context(), agent, upstreams, title)
+		},
+	}
+	cmd.Flags().StringArrayVar(&upstreams, "upstream", nil, "where a provider really is, as NAME=URL; may be given more than once")
+	cmd.Flags().StringVar(&title, "title", "", "what lists call the run (default: the command)")
+	return cmd
+}
+
+func (a *app) replayCommand() *cobra.Command {
+	var o capture.ReplayOptions
+	cmd := &cobra.Command{
+		Use: "replay RUN -- CMD…", Short: "Run the agent again, every answer from the record", GroupID: "replay",
+		Long: `Run the agent again and answer its model and MCP calls from the record of RUN,
+byte for byte. No upstream is reached. A call that is not in the record gets no
+answer and is reported with the recorded call that comes nearest; recorded
+calls that do not come again are reported too.
+
+The exit status is 0 if the agent did the same and ended with the same status,
+1 if not.`,
+		Example: example("reprise replay last -- node agent.mjs", "reprise replay last --pace 1 -- node agent.mjs", "reprise replay 0190a1 --json -- node agent.mjs"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, agent, err := agentCommand(cmd, args, 1)
+			if err != nil {
+				return err
+			}
+			return a.replay(cmd.Context(), own[0], agent, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.AnyCredential, "any-credential", false, "match calls that were recorded with another credential")
+	cmd.Flags().Float64Var(&o.Pace, "pace", 0, "how fast answers come: 0 at once, 1 as they were recorded, 2 twice as fast")
+	return cmd
+}
+
+func (a *app) branchCommand() *cobra.Command {
+	var upstreams []string
+	var o capture.ReplayOptions
+	cmd := &cobra.Command{
+		Use: "branch RUN@N -- CMD…", Short: "Replay a run up to entry N and go on live, as a new run", GroupID: "replay",
+		Long: `Run the agent again. Its calls are answered from the record of RUN up to and
+including entry N (show prints the entries); what it asks after that is made
+live. The result is a new run that names the one it left, and where.
+
+The exit status is ours: 0 when the branch was recorded, whatever the agent's
+status; that is in the summary.`,
+		Example: example("reprise branch last@6 -- node agent.mjs", "reprise branch last@6 --upstream openai=http://127.0.0.1:11434/v1 -- node agent.mjs"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, agent, err := agentCommand(cmd, args, 1)
+			if err != nil {
+				return err
+			}
+			return a.branch(cmd.Context(), own[0], agent, upstreams, o)
+		},
+	}
+	cmd.Flags().StringArrayVar(&upstreams, "upstream", nil, "where a provider really is, as NAME=URL; may be given more than once")
+	cmd.Flags().BoolVar(&o.AnyCredential, "any-credential", false, "match calls that were recorded with another credential")
+	return cmd
+}
+
+// storeKeyScope names the key under which fingerprints of credentials are
+// made. It is of one store and never leaves it.
+const storeKeyScope = "reprise/store-key"
+
+func (s *opened) storeKey(ctx context.Context) ([32]byte, error) {
+	fresh := blob.Scope{ID: storeKeyScope}
+	if _, err := s.a.rand.Read(fresh.Key[:]); err != nil {
+		return fresh.Key, fault.Wrap(fault.ErrUnknown, "cli.storeKey", err, "no randomness")
+	}
+	scope, err := s.Scope(ctx, storeKeyScope, &fresh)
+	return scope.Key, err
+}
+
+// runOptions returns what record, replay and branch have in common.
+func (s *opened) runOptions(ctx context.Context, agent, upstreams []string) (capture.RunOptions, error) {
+	a := s.a
+	o := capture.RunOptions{
+		Command: agent, Env: a.env, Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr, Upstreams: upstreams,
+	}
+	if a.json {
+		o.Stdout = a.stderr
+	}
+	k, err := a.openKeys()
+	if err != nil {
+		return o, err
+	}
+	if o.Config, err = s.config(k); err != nil {
+		return o, err
+	}
+	if o.StoreKey, err = s.storeKey(ctx); err != nil {
+		return o, err
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return o, fault.Wrap(ErrFile, "cli.record", err, "the working folder")
+	}
+	o.Setting = capture.SettingAt(a.now(), cwd)
+	return o, nil
+}
+
+// signals returns what is passed on to the agent. An interrupt from the
+// keyboard goes to both processes by itself.
+func (a *app) signals() (list <-chan os.Signal, stop func()) {
+	ch := make(chan os.Signal, 8)
+	watch := []os.Signal{syscall.SIGTERM, syscall.SIGHUP}
+	if f, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		watch = append(watch, os.Interrupt)
+	}
+	signal.Notify(ch, watch...)
+	return ch, func() { signal.Stop(ch) }
+}
+
+func (a *app) record(ctx context.Context, agent, upstreams []string, title string) error {
+	ctx = context.WithoutCancel(ctx) // the agent decides when it ends
+	s, err := a.openNew(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	o, err := s.runOptions(ctx, agent, upstreams)
+	if err != nil {
+		return err
+	}
+	o.Title = title
+	stop := func() {}
+	o.Signals, stop = a.signals()
+	defer stop()
+	a.sayf("%s recording %s into %s\n", a.err.bad("●"), a.err.bold(clean(quoteAll(agent))), clean(s.dsn))
+	res, err := capture.Record(ctx, o)
+	if err != nil {
+		return a.recordFailed(err)
+	}
+	a.status = res.Status
+	if err := s.summarise(ctx, res.Run, "recorded", nil,
+		"show last", "verify last", "replay last -- "+quoteAll(agent)); err != nil {
+		return err
+	}
+	if res.Counts.Calls > 0 {
+		return nil
+	}
+	if a.status == 0 {
+		a.status = exitRecorder
+	}
+	return a.empty(res)
+}
+
+func (a *app) recordFailed(err error) error {
+	switch {
+	case errors.Is(err, capture.ErrNotFound):
+		a.status = exitNotFound
+	case errors.Is(err, capture.ErrNotStarted):
+		a.status = exitNotStartable
+	}
+	return err
+}
+
+// empty says that a recording holds nothing, and what may be the reason.
+func (a *app) empty(res *capture.Result) error {
+	var vars []string
+	for i := range res.Upstreams {
+		for _, v := range res.Upstreams[i].Vars {
+			vars = append(vars, v.Name)
+		}
+	}
+	return fault.New(ErrEmpty, "cli.record", "the agent ran, and nothing came through the recorder").With(
+		"an agent is recorded if it honours one of these variables: "+strings.Join(vars, ", "),
+		"for one that reads another variable NAME_BASE_URL: "+a.self+" record --upstream name=URL -- CMD…",
+	)
+}
+
+// summarise closes what a run of an agent prints: what it was and how to go
+// on. Report is that of a replay or a branch.
+func (s *opened) summarise(ctx context.Context, run ledger.RunID, verb string, report *replay.Report, next ...string) error {
+	a := s.a
+	prices, err := a.prices("")
+	if err != nil {
+		return err
+	}
+	var sums insight.Totals
+	for c, err := range insight.Calls(ctx, s, run, prices) {
+		if err == nil {
+			err = sums.Add(&c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	info, err := s.find(ctx, string(run))
+	if err != nil {
+		return err
+	}
+	r, err := s.summary(ctx, info)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		v := canon.Object(canon.M("run", r.Value().With("state", canon.String(s.state(&r)))), canon.M("totals", sums.Value()))
+		if report != nil {
+			v = v.With("report", report.Value())
+		}
+		a.print(v)
+		return nil
+	}
+	took := ""
+	if d, ok := r.Took(); ok {
+		took = " · " + duration(d)
+	}
+	exit := ""
+	if r.Exit != nil && *r.Exit != 0 {
+		exit = " · " + a.err.bad(fmt.Sprintf("agent exit %d", *r.Exit))
+	}
+	a.sayf("%s %s run %s: %s%s%s\n", a.err.good("■"), verb, a.err.name(short(run)), sumLine(&sums), took, exit)
+	for i := range next {
+		next[i] += a.flag()
+		if at := strings.Index(next[i], " -- "); at >= 0 && a.flag() != "" {
+			next[i] = strings.TrimSuffix(next[i], a.flag())
+			next[i] = next[i][:at] + a.flag() + next[i][at:]
+		}
+	}
+	a.next(a.stderr, a.err, next...)
+	return nil
+}
+
+// recorded returns the recorded run that name stands for. A replay is a run
+// too, but what it was answered from is what is replayed again.
+func (s *opened) recorded(ctx context.Context, name string) (insight.Run, error) {
+	info, err := s.find(ctx, name)
+	if err != nil {
+		return insight.Run{}, err
+	}
+	for {
+		r, err := s.summary(ctx, info)
+		if err != nil || r.Mode != "replay" || r.Source == nil {
+			return r, err
+		}
+		s.a.sayf("%s\n", s.a.err.dim(fmt.Sprintf("run %s is itself a replay; taking the run it replayed, %s", short(r.Run), short(r.Source.Run))))
+		if info, err = s.find(ctx, string(r.Source.Run)); err != nil {
+			return r, err
+		}
+	}
+}
+
+// upstreamsOf returns the upstreams of a recorded run as flags, so that the
+// agent makes the same requests whatever its environment says now.
+func upstreamsOf(r *insight.Run) []string {
+	var out []string
+	for _, u := range r.Open.Get("upstreams").Elems() {
+		// A name with a variable in it stands for a second address of a provider;
+		// only the environment can say that one.
+		if name, address := u.Get("name").Str(), u.Get("url").Str(); !strings.Contains(name, ".") {
+			out = append(out, name+"="+address)
+		}
+	}
+	return out
+}
+
+func (a *app) replay(ctx context.Context, name string, agent []string, o capture.ReplayOptions) error {
+	ctx = context.WithoutCancel(ctx)
+	s, err := a.openOld(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	r, err := s.recorded(ctx, name)
+	if err != nil {
+		return err
+	}
+	ro, err := s.runOptions(ctx, agent, upstreamsOf(&r))
+	if err != nil {
+		return err
+	}
+	ro.Title = r.Title
+	stop := func() {}
+	ro.Signals, stop = a.signals()
+	defer stop()
+	o.Run = r.Run
+	a.sayf("%s replaying run %s: every answer from the record, no upstream is reached\n", a.err.good("▶"), a.err.name(short(r.Run)))
+	res, err := capture.Replay(ctx, ro, o)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.report(res.Report)
+		return nil
+	}
+	a.toStderr()
+	a.report(res.Report)
+	if len(res.Report.Divergences) > 0 {
+		a.next(a.stderr, a.err, "diff "+short(r.Run)+" "+short(res.Run)+a.flag())
+	}
+	return nil
+}
+
+// toStderr lets results go to standard error, because the agent has printed
+// to standard output.
+func (a *app) toStderr() { a.stdout, a.out = a.stderr, a.err }
+
+func (a *app) branch(ctx context.Context, at string, agent, upstreams []string, o capture.ReplayOptions) error {
+	ctx = context.WithoutCancel(ctx)
+	name, n, err := splitAt(at)
+	if err != nil {
+		return err
+	}
+	s, err := a.openOld(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	info, err := s.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	r, err := s.summary(ctx, info)
+	if err != nil {
+		return err
+	}
+	if n >= r.At.Count {
+		return fault.New(ErrUsage, "cli.branch", "run %s has %d entries, so there is no entry %d", short(r.Run), r.At.Count, n)
+	}
+	ro, err := s.runOptions(ctx, agent, append(upstreamsOf(&r), upstreams...))
+	if err != nil {
+		return err
+	}
+	ro.Title = r.Title
+	stop := func() {}
+	ro.Signals, stop = a.signals()
+	defer stop()
+	o.Run, o.Until = r.Run, n+1
+	a.sayf("%s branching from run %s: answers from the record up to entry %d, live from there\n", a.err.good("⑂"), a.err.name(short(r.Run)), n)
+	res, err := capture.Replay(ctx, ro, o)
+	if err != nil {
+		return err
+	}
+	if res.Counts.Missed > 0 {
+		a.status = fault.ExitDiverged
+	}
+	if err := s.summarise(ctx, res.Run, "branched", res.Report, "show last", "diff "+short(r.Run)+" "+short(res.Run)); err != nil {
+		return err
+	}
+	if res.Counts.Missed > 0 && !a.json {
+		a.sayf("%s %s did not match the record before the branch left it, and got no answer\n", a.err.bad("diverged:"), plural(res.Counts.Missed, "call"))
+	}
+	return nil
+}
+
+// splitAt reads RUN@N.
+func splitAt(s string) (run string, n int64, err error) {
+	i := strings.LastIndexByte(s, '@')
+	if i < 0 {
+		return "", 0, fault.New(ErrUsage, "cli.branch", "%q is not RUN@N; %q prints the entries of a run", s, "reprise show RUN")
+	}
+	if _, err := fmt.Sscanf(s[i+1:], "%d", &n); err != nil || n < 0 || fmt.Sprint(n) != s[i+1:] {
+		return "", 0, fault.New(ErrUsage, "cli.branch", "%q is not RUN@N with the number of an entry", s)
+	}
+	return s[:i], n, nil
+}

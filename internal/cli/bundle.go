@@ -1,0 +1,279 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/importer"
+	"github.com/reprise-dev/reprise/internal/archive"
+	"github.com/reprise-dev/reprise/kernel/bundle"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+)
+
+// ErrImport means that at least one of the files was not imported. The lines
+// above say which and why.
+const ErrImport fault.Invalid = "cli.import_refused"
+
+func (a *app) exportCommand() *cobra.Command {
+	var out string
+	var alone bool
+	cmd := &cobra.Command{
+		Use: "export RUN -o FILE", Short: "Write a run into one file that others can verify offline", GroupID: "share",
+		Long: `Write a run, and the runs that it stands on, into one file. Whoever gets it can
+verify it without a store, with your public root key, and import it to replay.`,
+		Example: example("reprise export last -o run.reprise", "reprise keys export -o key.pub", "reprise verify run.reprise --trust key.pub"),
+		Args:    exactly(1, "a run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				return fault.New(ErrUsage, "cli.export", "name the file with -o; - is standard output")
+			}
+			return a.export(cmd.Context(), args[0], out, alone)
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "the file that is written; - is standard output")
+	cmd.Flags().BoolVar(&alone, "alone", false, "leave out the runs that the run stands on")
+	return cmd
+}
+
+func (a *app) export(ctx context.Context, name, out string, alone bool) error {
+	if out == "-" && a.json {
+		return fault.New(ErrUsage, "cli.export", "standard output cannot hold both the bundle and JSON")
+	}
+	s, err := a.openOld(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	info, err := s.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	opts := &archive.ExportOptions{Alone: alone}
+	if out == "-" {
+		return archive.Export(ctx, s, info.Run, a.stdout, opts)
+	}
+	stop := a.progress("exporting")
+	size, err := writeStream(out, func(w io.Writer) error { return archive.Export(ctx, s, info.Run, w, opts) })
+	stop()
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.print(canon.Object(
+			canon.M("run", canon.String(string(info.Run))), canon.M("file", canon.String(out)), canon.M("bytes", canon.Int(size)),
+		))
+		return nil
+	}
+	a.printf("wrote %s, %s bytes, run %s\n", out, number(size), a.out.name(short(info.Run)))
+	a.next(a.stdout, a.out, "verify "+quote(out), "keys export -o key.pub")
+	return nil
+}
+
+// writeStream writes a file whole or not at all.
+func writeStream(path string, write func(io.Writer) error) (int64, error) {
+	const op = "cli.writeStream"
+	f, err := os.CreateTemp(filepath.Dir(path), ".reprise-")
+	if err != nil {
+		return 0, fault.Wrap(ErrFile, op, err, "%s", path)
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	w := bufio.NewWriterSize(f, 1<<16)
+	if err := write(w); err != nil {
+		return 0, err
+	}
+	err = errors.Join(w.Flush(), f.Sync())
+	info, statErr := f.Stat()
+	if err = errors.Join(err, statErr, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return 0, fault.Wrap(ErrFile, op, err, "%s", path)
+	}
+	return info.Size(), nil
+}
+
+type importFlags struct {
+	partial bool
+	trust   []string
+}
+
+func (a *app) importCommand() *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use: "import FILE…", Short: "Take in bundles, and cassettes of other recorders", GroupID: "share",
+		Long: `Take in bundles that export wrote, and recordings of VCR libraries (VCR and go-vcr
+YAML, Go httprr). A bundle is verified before anything is written. What a
+recording of another tool does not hold byte for byte is labelled as evidence:
+it can be shown, not replayed.
+
+Every file gets a line; one that is refused does not stop the others, and the
+exit status is 2 then.`,
+		Example: example("reprise import run.reprise", "reprise import testdata/cassettes/*.yaml"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fault.New(ErrUsage, "cli.import", "import takes at least one file")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.importFiles(cmd.Context(), args, f)
+		},
+	}
+	cmd.Flags().BoolVar(&f.partial, "partial", false, "take bundles that withhold contents")
+	cmd.Flags().StringArrayVar(&f.trust, "trust", nil, "take only bundles that are signed under one of these root keys (PEM)")
+	return cmd
+}
+
+// taken is what became of one file.
+type taken struct {
+	file string
+	form string
+	runs []canon.Value
+	line string
+	err  error
+}
+
+func (a *app) importFiles(ctx context.Context, files []string, f importFlags) error {
+	roots, err := readTrust(f.trust)
+	if err != nil {
+		return err
+	}
+	s, err := a.openNew(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	opts := archive.ImportOptions{Rand: a.rand, Holder: s.holder, Partial: f.partial}
+	if len(roots) > 0 {
+		opts.Verify = &archive.VerifyOptions{Roots: roots}
+	}
+	var list []canon.Value
+	refused := 0
+	for _, file := range files {
+		t := s.importFile(ctx, file, opts)
+		v := canon.Object(canon.M("file", canon.String(file)), canon.M("format", canon.String(t.form)), canon.M("runs", canon.Array(t.runs...)))
+		if t.err != nil {
+			refused++
+			code := fault.CodeOf(t.err)
+			v = canon.Object(canon.M("file", canon.String(file)), canon.M("code", canon.String(code.Error())), canon.M("message", canon.String(t.err.Error())))
+			if !a.json {
+				a.printf("%s %s: %s\n", a.out.bad("✗"), clean(file), clean(t.err.Error()))
+			}
+			if ctx.Err() != nil {
+				break
+			}
+		} else if !a.json {
+			a.printf("%s %s: %s\n", a.out.good("✓"), clean(file), t.line)
+		}
+		list = append(list, v)
+	}
+	if a.json {
+		a.print(canon.Object(
+			canon.M("files", canon.Array(list...)),
+			canon.M("imported", canon.Int(int64(len(files)-refused))), canon.M("refused", canon.Int(int64(refused))),
+		))
+	} else {
+		a.printf("%s imported, %d refused\n", plural(int64(len(files)-refused), "file"), refused)
+	}
+	if refused > 0 {
+		a.status = ErrImport.Class().ExitStatus()
+	}
+	return nil
+}
+
+func (s *opened) importFile(ctx context.Context, path string, opts archive.ImportOptions) taken {
+	t := taken{file: path}
+	f, err := os.Open(path)
+	if err != nil {
+		t.err = fault.Wrap(ErrFile, "cli.import", err, "the file")
+		return t
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fault.New(ErrFile, "cli.import", "not a file")
+	}
+	if err != nil {
+		t.err = fault.Wrap(ErrFile, "cli.import", err, "the file")
+		return t
+	}
+	if s.importBundle(ctx, &t, f, info.Size(), opts); errors.Is(t.err, bundle.ErrNotBundle) {
+		s.importCassette(ctx, &t, f)
+	}
+	return t
+}
+
+func (s *opened) importBundle(ctx context.Context, t *taken, f *os.File, size int64, opts archive.ImportOptions) {
+	t.form = "reprise"
+	var done []archive.Imported
+	if done, t.err = archive.Import(ctx, s, f, size, opts); t.err != nil {
+		return
+	}
+	fresh := int64(0)
+	for _, d := range done {
+		t.runs = append(t.runs, canon.Object(canon.M("run", canon.String(string(d.Run))), canon.M("new_entries", canon.Int(d.Entries))))
+		fresh += d.Entries
+	}
+	t.line = fmt.Sprintf("run %s, %s new", s.a.out.name(short(done[0].Run)), plural(fresh, "entrie"))
+	if fresh == 1 {
+		t.line = fmt.Sprintf("run %s, 1 entry new", s.a.out.name(short(done[0].Run)))
+	}
+	if fresh == 0 {
+		t.line = fmt.Sprintf("run %s was here already", s.a.out.name(short(done[0].Run)))
+	}
+	if len(done) > 1 {
+		t.line += fmt.Sprintf(", with %s that it stands on", plural(int64(len(done)-1), "run"))
+	}
+}
+
+func (s *opened) importCassette(ctx context.Context, t *taken, f *os.File) {
+	k, err := s.a.openKeys()
+	if err != nil {
+		t.err = err
+		return
+	}
+	cfg, err := s.config(k)
+	if err != nil {
+		t.err = err
+		return
+	}
+	key, err := s.storeKey(ctx)
+	if err != nil {
+		t.err = err
+		return
+	}
+	res, err := importer.Import(ctx, cfg, f, filepath.Base(t.file), importer.Options{Redactor: capture.NewRedactor(key, capture.EnvSecrets(s.a.env))})
+	if err != nil {
+		t.err = err
+		return
+	}
+	t.form, t.err = res.Format, nil
+	run := canon.Object(
+		canon.M("run", canon.String(string(res.Run))),
+		canon.M("exchanges", canon.Int(int64(res.Exchanges))), canon.M("replayable", canon.Int(int64(res.Replayable))),
+		canon.M("evidence", counted(res.Evidence)), canon.M("lacks", counted(res.Lacks)),
+	)
+	t.runs = []canon.Value{run}
+	t.line = fmt.Sprintf("run %s, %s, %s of %s replayable", s.a.out.name(short(res.Run)), res.Format, number(int64(res.Replayable)), plural(int64(res.Exchanges), "exchange"))
+	for _, c := range res.Evidence {
+		t.line += fmt.Sprintf("; %d %s", c.N, c.What)
+	}
+}
+
+func counted(list []importer.Count) canon.Value {
+	ms := make([]canon.Member, len(list))
+	for i, c := range list {
+		ms[i] = canon.M(c.What, canon.Int(int64(c.N)))
+	}
+	return canon.Object(ms...)
+}

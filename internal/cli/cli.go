@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+)
+
+// Codes of the command line.
+const (
+	// ErrUsage means that a command was called in a way that it does not have.
+	// Read its help.
+	ErrUsage fault.Invalid = "cli.usage"
+	// ErrFile means that a file named on the command line cannot be read or
+	// written. Look at its path.
+	ErrFile fault.Invalid = "cli.file"
+	// ErrNoRun means that the store holds no run, or none of that name. List
+	// the runs.
+	ErrNoRun fault.NotFound = "cli.no_such_run"
+	// ErrAmbiguous means that more than one run begins like this. Give more of
+	// the id.
+	ErrAmbiguous fault.Invalid = "cli.ambiguous_run"
+)
+
+// app is one call of the program.
+type app struct {
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+	env    []string
+	self   string // how the program was called, for commands that are printed
+	now    func() time.Time
+	rand   io.Reader
+
+	out, err style // of stdout and stderr
+
+	// Flags that every command has.
+	store string
+	json  bool
+
+	// status is how the program ends if the command gives no error.
+	status int
+}
+
+// Run is the program. Args are those of the process, its name included.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env ...string) int {
+	a := &app{
+		stdin: stdin, stdout: stdout, stderr: stderr, env: env,
+		self: selfOf(args), now: time.Now, rand: rand.Reader,
+	}
+	a.out, a.err = styleOf(stdout, env), styleOf(stderr, env)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	root := a.root()
+	root.SetArgs(args[min(1, len(args)):])
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	if err := root.ExecuteContext(ctx); err != nil {
+		return a.fail(err)
+	}
+	return a.status
+}
+
+// selfOf returns how to call the program again. "go run" builds into a folder
+// that is gone afterwards, so its path would be of no use.
+func selfOf(args []string) string {
+	if len(args) == 0 || args[0] == "" {
+		return "reprise"
+	}
+	dir := filepath.ToSlash(filepath.Dir(args[0]))
+	if strings.Contains(dir, "/go-build") && strings.HasSuffix(dir, "/exe") {
+		return "go run ./cmd/reprise"
+	}
+	return quote(args[0])
+}
+
+// fail prints an error and returns the exit status of its class.
+func (a *app) fail(err error) int {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		if _, coded := errors.AsType[fault.Code](err); !coded && !errors.Is(err, context.Canceled) {
+			err = fault.New(ErrUsage, "cli.Run", "%s", err) // cobra's own errors are all of usage
+		}
+	}
+	code := fault.CodeOf(err)
+	msg := strings.TrimPrefix(err.Error(), code.Error()+": ")
+	fmt.Fprintf(a.stderr, "reprise: %s: %s\n", a.err.bad(code.Error()), msg)
+	if e != nil {
+		for _, d := range e.Detail {
+			fmt.Fprintf(a.stderr, "  %s\n", d)
+		}
+	}
+	if h := a.hint(code); h != "" {
+		fmt.Fprintf(a.stderr, "  %s %s\n", a.err.dim("hint:"), h)
+	}
+	if a.json {
+		a.print(canon.Object(canon.M("error", canon.Object(
+			canon.M("code", canon.String(code.Error())),
+			canon.M("class", canon.String(code.Class().String())),
+			canon.M("message", canon.String(msg)),
+			canon.M("exit_status", canon.Int(int64(code.Class().ExitStatus()))),
+		))))
+	}
+	if a.status != 0 {
+		return a.status
+	}
+	return code.Class().ExitStatus()
+}
+
+// hint says what to do about the errors that people meet most.
+func (a *app) hint(code fault.Code) string {
+	switch code.Error() {
+	case "cli.usage":
+		return a.self + " help"
+	case "cli.no_such_run", "cli.ambiguous_run", "ledger.run_not_found":
+		return "list the runs: " + a.self + " runs"
+	case "ledger.leased":
+		return "another process writes to this run; wait until it ends, or ten seconds if it was killed"
+	case "sign.untrusted_root":
+		return "ask the sender for the output of \"reprise keys export\" and pass it with --trust"
+	case "store.bad_name":
+		return "the default is --store sqlite:.reprise/reprise.db"
+	case "keys.exposed":
+		return "chmod 600 the file, and " + a.self + " keys rotate if others could have read it"
+	case "keys.no_signer":
+		return a.self + " keys rotate"
+	}
+	return ""
+}
+
+// lookup returns a variable of the environment.
+func (a *app) lookup(name string) string { return lookup(a.env, name) }
+
+func lookup(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "reprise",
+		Short: "Record what an AI agent does, prove the record, replay it offline",
+		Long: `Reprise is a flight recorder and replay engine for AI agents.
+
+It runs your agent, records every model and tool call that it makes, and keeps
+them in a ledger that cannot be changed unnoticed. A recorded run can be looked
+at, verified by somebody else, and replayed without calling anything.`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetHelpCommandGroupID("more")
+	root.AddGroup(
+		&cobra.Group{ID: "record", Title: "Record and look:"},
+		&cobra.Group{ID: "replay", Title: "Prove, replay, compare:"},
+		&cobra.Group{ID: "share", Title: "Hand over:"},
+		&cobra.Group{ID: "more", Title: "More:"},
+	)
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.store, "store", "", "where runs are kept, as sqlite:PATH (default .reprise/ in the working folder; REPRISE_STORE)")
+	flags.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
+	root.AddCommand(
+		a.recordCommand(), a.runsCommand(), a.showCommand(),
+		a.verifyCommand(), a.replayCommand(), a.diffCommand(), a.branchCommand(),
+		a.exportCommand(), a.importCommand(), a.keysCommand(),
+		a.doctorCommand(), a.shimCommand(), a.completionCommand(root),
+	)
+	return root
+}
+
+// example joins commands for a help text.
+func example(lines ...string) string { return "  " + strings.Join(lines, "\n  ") }
+
+// exactly refuses another number of arguments, in our words.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return fault.New(ErrUsage, "cli", "%s takes %s, not %d arguments", cmd.CommandPath(), what, len(args))
+		}
+		return nil
+	}
+}
+
+// agentCommand splits "RUN -- CMD…" at the dashes: cobra leaves them out.
+func agentCommand(cmd *cobra.Command, args []string, before int) (own, agent []string, err error) {
+	at := cmd.ArgsLenAtDash()
+	if at < 0 || at != before || len(args) == at {
+		return nil, nil, fault.New(ErrUsage, "cli", "put the agent's command behind --, as in %q", strings.Replace(cmd.UseLine(), " [flags]", "", 1))
+	}
+	return args[:at], args[at:], nil
+}
+
+func (a *app) completionCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "completion bash|zsh|fish|powershell", Short: "Print the completion script of a shell", GroupID: "more",
+		Example:   example("source <(reprise completion bash)", "reprise completion zsh > ~/.zfunc/_reprise"),
+		Args:      exactly(1, "the name of a shell"),
+		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(a.stdout, true)
+			case "zsh":
+				return root.GenZshCompletion(a.stdout)
+			case "fish":
+				return root.GenFishCompletion(a.stdout, true)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(a.stdout)
+			}
+			return fault.New(ErrUsage, "cli.completion", "no completion for the shell %q", args[0])
+		},
+	}
+}

@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+)
+
+// The results of a check.
+const (
+	checkGood = "ok"
+	checkNote = "note" // fine, but worth knowing
+	checkBad  = "bad"
+)
+
+// check is one line of a diagnosis.
+type check struct {
+	name   string
+	result string
+	says   string
+	code   fault.Code // of what is bad
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Check the store, the keys, the disk and the environment", GroupID: "more",
+		Long: `Check the store, the keys, the disk and which of the variables are set by which
+agents are told where their model is. Nothing is changed, and no key is printed.`,
+		Example: example("reprise doctor", "reprise doctor --json"),
+		Args:    exactly(0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.doctor(cmd.Context())
+		},
+	}
+}
+
+func (a *app) doctor(ctx context.Context) error {
+	checks := []check{{name: "program", result: checkGood, says: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}}
+	checks = append(checks, a.checkStore(ctx)...)
+	checks = append(checks, a.checkDisk(), a.checkKeys())
+	checks = append(checks, a.checkClients()...)
+	for i := range checks {
+		if c := checks[i].code; c != nil && a.status == 0 {
+			a.status = c.Class().ExitStatus()
+		}
+	}
+	if a.json {
+		list := make([]canon.Value, len(checks))
+		for i, c := range checks {
+			list[i] = canon.Object(canon.M("name", canon.String(c.name)), canon.M("result", canon.String(c.result)), canon.M("says", canon.String(c.says)))
+			if c.code != nil {
+				list[i] = list[i].With("code", canon.String(c.code.Error()))
+			}
+		}
+		a.print(canon.Object(canon.M("checks", canon.Array(list...)), canon.M("ok", canon.Bool(a.status == 0))))
+		return nil
+	}
+	width := 0
+	for _, c := range checks {
+		width = max(width, len(c.name))
+	}
+	for _, c := range checks {
+		mark := a.out.good("✓")
+		switch c.result {
+		case checkNote:
+			mark = a.out.dim("·")
+		case checkBad:
+			mark = a.out.bad("✗")
+		}
+		a.printf("%s %-*s  %s\n", mark, width, c.name, clean(c.says))
+	}
+	return nil
+}
+
+func bad(name string, err error) check {
+	return check{name: name, result: checkBad, says: err.Error(), code: fault.CodeOf(err)}
+}
+
+func (a *app) checkStore(ctx context.Context) []check {
+	const name = "store"
+	p := a.place()
+	if p.file != "" {
+		if _, err := os.Stat(p.file); err != nil {
+			return []check{{name: name, result: checkNote, says: p.dsn + " is not there yet; the first record makes it"}}
+		}
+	}
+	s, err := a.open(ctx, p)
+	if err != nil {
+		return []check{bad(name, err)}
+	}
+	defer s.Close()
+	runs, unsealed := int64(0), int64(0)
+	for info, err := range s.Runs(ctx) {
+		if err != nil {
+			return []check{bad(name, err)}
+		}
+		runs++
+		if !info.Sealed {
+			unsealed++
+		}
+	}
+	says := p.dsn + ", " + plural(runs, "run")
+	if unsealed > 0 {
+		says += fmt.Sprintf(", %s of them not sealed", number(unsealed))
+	}
+	out := []check{{name: name, result: checkGood, says: says}}
+	if info, err := os.Stat(p.dir); err == nil && p.dir != "" && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 && filepath.Base(p.dir) == defaultDir {
+		out = append(out, check{name: name, result: checkNote, says: fmt.Sprintf("others may look into %s (mode %#o); chmod 700 it", p.dir, info.Mode().Perm())})
+	}
+	return out
+}
+
+func (a *app) checkKeys() check {
+	const name = "keys"
+	k, err := a.readKeys()
+	if err != nil {
+		return bad(name, err)
+	}
+	if k == nil {
+		return check{name: name, result: checkNote, says: "there are none yet; the first record makes them"}
+	}
+	s, err := k.Signer()
+	if err != nil {
+		return bad(name, err)
+	}
+	return check{name: name, result: checkGood, says: "key " + s.Public().ID().String()[:16] + " signs, under root " + k.Root().ID().String()[:16]}
+}
+
+// checkDisk writes and syncs a small file where the store is, or will be.
+func (a *app) checkDisk() check {
+	const name = "disk"
+	p := a.place()
+	if p.file == "" {
+		return check{name: name, result: checkNote, says: "the store is not on a disk of this machine"}
+	}
+	dir := p.dir
+	for {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	begun := a.now()
+	f, err := os.CreateTemp(dir, ".reprise-doctor-")
+	if err != nil {
+		return bad(name, fault.Wrap(ErrFile, "cli.doctor", err, "the folder of the store"))
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(make([]byte, 4096))
+	if err == nil {
+		err = f.Sync()
+	}
+	_ = f.Close()
+	if err != nil {
+		return bad(name, fault.Wrap(ErrFile, "cli.doctor", err, "the disk of the store"))
+	}
+	says := dir + " takes a write in " + duration(a.now().Sub(begun))
+	if free, ok := freeBytes(dir); ok {
+		says += fmt.Sprintf(", %s MB free", number(free>>20))
+		if free < 100<<20 {
+			return check{name: name, result: checkNote, says: says}
+		}
+	}
+	return check{name: name, result: checkGood, says: says}
+}
+
+// checkClients says what a recording of an agent would redirect, and from
+// where. Addresses are printed without user and password.
+func (a *app) checkClients() []check {
+	ups, err := capture.Plan(a.env, nil)
+	if err != nil {
+		return []check{bad("clients", err)}
+	}
+	var out []check
+	for i := range ups {
+		var set, unset []string
+		for _, v := range ups[i].Vars {
+			if a.lookup(v.Name) != "" {
+				set = append(set, v.Name)
+			} else {
+				unset = append(unset, v.Name)
+			}
+		}
+		says := ups[i].Address()
+		if len(set) > 0 {
+			says += ", from " + strings.Join(set, ", ")
+		} else {
+			says += ", the public address; record sets " + strings.Join(unset, ", ")
+		}
+		out = append(out, check{name: ups[i].Name, result: checkGood, says: says})
+	}
+	return out
+}

@@ -1,0 +1,389 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/insight"
+	"github.com/reprise-dev/reprise/kernel/budget"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+type showFlags struct {
+	at     int64
+	raw    bool
+	html   string
+	prices string
+}
+
+func (a *app) showCommand() *cobra.Command {
+	var f showFlags
+	cmd := &cobra.Command{
+		Use: "show RUN", Short: "Show a run: every call, its tokens, cost and duration", GroupID: "record",
+		Long: `Show the timeline of a run: every call that it made, which model answered, with
+how many tokens, at what cost and for how long, and which tools the answer asked
+for. What the provider did not say is shown as –, never as zero.
+
+With --at N, show entry N in full: request, answer, and the world as it stood
+there if the run has one.`,
+		Example: example("reprise show last", "reprise show last --at 3", "reprise show last --at 3 --raw > answer.sse", "reprise show last --html run.html"),
+		Args:    exactly(1, "a run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.show(cmd.Context(), args[0], f)
+		},
+	}
+	cmd.Flags().Int64Var(&f.at, "at", -1, "show this entry in full")
+	cmd.Flags().BoolVar(&f.raw, "raw", false, "with --at: write the recorded bytes of the entry, and nothing else")
+	cmd.Flags().StringVar(&f.html, "html", "", "write one self-contained page to this file")
+	cmd.Flags().StringVar(&f.prices, "prices", "", "take prices from this file before the built-in ones (REPRISE_PRICES)")
+	return cmd
+}
+
+func (a *app) show(ctx context.Context, name string, f showFlags) error {
+	if f.raw && (f.at < 0 || a.json) {
+		return fault.New(ErrUsage, "cli.show", "--raw goes with --at, and not with --json")
+	}
+	prices, err := a.prices(f.prices)
+	if err != nil {
+		return err
+	}
+	s, err := a.openOld(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	info, err := s.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.at >= 0:
+		return s.showEntry(ctx, info, f)
+	case f.html != "":
+		return s.showHTML(ctx, info, prices, f.html)
+	default:
+		return s.showTimeline(ctx, info, prices)
+	}
+}
+
+// prices returns the built-in prices, and those of the user before them.
+func (a *app) prices(file string) (budget.Table, error) {
+	if file == "" {
+		file = a.lookup("REPRISE_PRICES")
+	}
+	var own []byte
+	if file != "" {
+		var err error
+		if own, err = os.ReadFile(file); err != nil {
+			return budget.Table{}, fault.Wrap(ErrFile, "cli.prices", err, "the prices")
+		}
+	}
+	return insight.Prices(own)
+}
+
+func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices budget.Table) error {
+	a := s.a
+	r, err := s.summary(ctx, info)
+	if err != nil {
+		return err
+	}
+	stop := a.progress("reading")
+	var calls []insight.Call
+	var sums insight.Totals
+	for c, err := range insight.Calls(ctx, s, info.Run, prices) {
+		if err == nil {
+			err = sums.Add(&c)
+		}
+		if err != nil {
+			stop()
+			return err
+		}
+		calls = append(calls, c)
+	}
+	stop()
+	if a.json {
+		list := make([]canon.Value, len(calls))
+		for i := range calls {
+			list[i] = calls[i].Value()
+		}
+		a.print(canon.Object(
+			canon.M("run", r.Value().With("state", canon.String(s.state(&r)))),
+			canon.M("calls", canon.Array(list...)),
+			canon.M("totals", sums.Value()),
+		))
+		return nil
+	}
+	s.heading(&r)
+	t := newTable(3, ">STEP", ">ENTRY", "KIND", "NAME", "MODEL", ">IN", ">OUT", ">COST", ">TOOK", "STATUS", "ASKS FOR")
+	for i := range calls {
+		c := &calls[i]
+		in, out := dash, dash
+		if c.Usage != nil {
+			in, out = number(c.Usage.Input+c.Usage.CacheRead+c.Usage.CacheWrite), number(c.Usage.Output+c.Usage.Reasoning)
+		}
+		model := clean(c.Model)
+		if model == "" {
+			model = dash
+		}
+		took := dash
+		if c.Outcome >= 0 {
+			took = duration(c.Took)
+		}
+		t.add(number(c.Step), fmt.Sprint(c.N), c.Kind, strings.Repeat("  ", c.Depth)+clean(c.Name), model, in, out, cost(c.Cost), took, a.callStatus(c), clean(strings.Join(c.Tools, ", ")))
+	}
+	if len(calls) == 0 {
+		a.printf("%s\n", a.out.warn("no calls: nothing came through the recorder"))
+	} else {
+		t.write(a.stdout, a.out)
+		a.printf("\n%s\n", sumLine(&sums))
+	}
+	if a.out.terminal && len(calls) > 0 {
+		a.next(a.stdout, a.out, "show "+short(info.Run)+" --at "+fmt.Sprint(calls[0].N)+a.flag(), "verify "+short(info.Run)+a.flag())
+	}
+	return nil
+}
+
+func (s *opened) heading(r *insight.Run) {
+	a := s.a
+	a.printf("%s  %s\n", a.out.bold("run "+string(r.Run)), title(r))
+	facts := []string{"recorded " + a.when(insight.When(r.Opened))}
+	if d, ok := r.Took(); ok {
+		facts = append(facts, "took "+duration(d))
+	}
+	facts = append(facts, number(r.At.Count)+" entries", a.paintState(s.state(r)))
+	if r.Exit != nil {
+		facts = append(facts, fmt.Sprintf("agent exit %d", *r.Exit))
+	}
+	a.printf("%s\n\n", strings.Join(facts, " · "))
+}
+
+func cost(p *budget.Pico) string {
+	if p == nil {
+		return dash
+	}
+	return dollars(*p)
+}
+
+func (a *app) callStatus(c *insight.Call) string {
+	var text string
+	switch {
+	case c.Status == "":
+		return a.out.warn("open")
+	case c.Code != "":
+		text = clean(c.Code)
+	case c.HTTP > 0:
+		text = fmt.Sprint(c.HTTP)
+	default:
+		text = string(c.Status)
+	}
+	if c.Status == "interrupted" {
+		text = strings.TrimSpace(text + " interrupted")
+	}
+	if c.Status != "ok" || c.HTTP >= 400 {
+		return a.out.bad(text)
+	}
+	return a.out.good(text)
+}
+
+// sumLine says what a run used. A sum that lacks calls says so.
+func sumLine(t *insight.Totals) string {
+	parts := []string{plural(t.Calls, "call")}
+	if t.Failed > 0 {
+		parts = append(parts, number(t.Failed)+" failed")
+	}
+	if t.Open > 0 {
+		parts = append(parts, number(t.Open)+" open")
+	}
+	of := func(n int64, what string) string {
+		if n == t.Calls {
+			return what
+		}
+		return fmt.Sprintf("%s (%s of %s)", what, number(n), plural(t.Calls, "call"))
+	}
+	if t.Counted > 0 {
+		u := t.Usage
+		parts = append(parts, of(t.Counted, number(u.Input+u.CacheRead+u.CacheWrite)+" tokens in, "+number(u.Output+u.Reasoning)+" out"))
+	} else {
+		parts = append(parts, "tokens "+dash)
+	}
+	if t.Priced > 0 {
+		parts = append(parts, of(t.Priced, dollars(t.Cost)))
+	} else {
+		parts = append(parts, "cost "+dash)
+	}
+	return strings.Join(parts, " · ")
+}
+
+func plural(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return number(n) + " " + what + "s"
+}
+
+// showEntry shows one entry in full, and of a call or an outcome the other
+// half too.
+func (s *opened) showEntry(ctx context.Context, info ledger.RunInfo, f showFlags) error {
+	call, outcome, err := insight.CallOf(ctx, s, info.Run, f.at)
+	if err != nil {
+		return err
+	}
+	read := drive.NewReader(s, info.Run)
+	var list []insight.Detail
+	for _, n := range []int64{call, outcome} {
+		if n < 0 || f.raw && n != f.at {
+			continue
+		}
+		d, err := insight.Load(ctx, read, n)
+		if err != nil {
+			return err
+		}
+		list = append(list, d)
+	}
+	if call < 0 {
+		d, err := insight.Load(ctx, read, f.at)
+		if err != nil {
+			return err
+		}
+		list = append(list, d)
+	}
+	if f.raw {
+		return s.a.raw(list[0])
+	}
+	world, commits, err := insight.WorldAt(ctx, s, info.Run, f.at)
+	if err != nil {
+		return err
+	}
+	if s.a.json {
+		v := canon.Object(canon.M("run", canon.String(string(info.Run))), canon.M("entries", entriesValue(list)))
+		if commits > 0 {
+			v = v.With("world", worldValue(world))
+		}
+		s.a.print(v)
+		return nil
+	}
+	for i := range list {
+		s.a.entry(&list[i])
+	}
+	if commits > 0 {
+		s.a.world(world, f.at)
+	}
+	return nil
+}
+
+func (a *app) raw(d insight.Detail) error {
+	for _, p := range d.Parts {
+		if p.Gone != "" {
+			return fault.New(ledger.ErrAbsent, "cli.show", "the content %s of entry %d is not there: %s", p.Name, d.N, p.Gone)
+		}
+		if _, err := a.stdout.Write(p.Bytes); err != nil {
+			return fault.Wrap(ErrFile, "cli.show", err, "standard output")
+		}
+	}
+	return nil
+}
+
+// entry prints one entry for people: what it says, and its contents.
+func (a *app) entry(d *insight.Detail) {
+	a.printf("%s %s\n", a.out.bold(fmt.Sprintf("entry %d · %s", d.N, d.Kind)), a.out.dim(d.T))
+	a.printf("%s\n", a.out.dim("id "+d.ID.String()))
+	if text, ok := insight.Pretty([]byte(d.Body.Without("att", "refs").String())); ok {
+		a.printf("%s\n", cleanBlock(string(text)))
+	}
+	for _, p := range d.Parts {
+		a.printf("\n%s\n", a.out.name(fmt.Sprintf("%s · %s · %s bytes", p.Name, clean(p.Type), number(p.Size))))
+		a.part(&p)
+	}
+	a.printf("\n")
+}
+
+func (a *app) part(p *insight.Part) {
+	switch {
+	case p.Gone != "":
+		a.printf("%s\n", a.out.warn("not there: "+p.Gone))
+	case p.Plain == nil:
+		a.printf("%s\n", a.out.dim("in a coding that is not shown; --raw writes the bytes"))
+	case strings.HasPrefix(p.Type, "text/event-stream"):
+		a.answer(insight.Read(p.Type, p.Plain), p.Plain)
+	default:
+		if text, ok := insight.Pretty(p.Plain); ok {
+			a.printf("%s\n", cleanBlock(string(text)))
+		} else if isText(p.Plain) {
+			a.printf("%s\n", cleanBlock(string(p.Plain)))
+		} else {
+			a.printf("%s\n", a.out.dim("no text; --raw writes the bytes"))
+		}
+	}
+}
+
+// answer prints what an event stream says, put together.
+func (a *app) answer(r insight.Answer, stream []byte) {
+	n := int64(0)
+	for range insight.Events(stream) {
+		n++
+	}
+	a.printf("%s\n", a.out.dim(plural(n, "event")+", put together; --raw writes them as they came"))
+	if r.Text != "" {
+		a.printf("%s\n", cleanBlock(r.Text))
+	}
+	for _, t := range r.Tools {
+		a.printf("asks for %s\n", a.out.name(clean(t)))
+	}
+	if r.Text == "" && len(r.Tools) == 0 {
+		a.printf("%s\n", cleanBlock(string(stream)))
+	}
+}
+
+func isText(b []byte) bool {
+	_, err := strconv.Unquote(`"` + strings.NewReplacer("\n", "", "\t", "", "\r", "", `"`, "", `\`, "").Replace(string(b)) + `"`)
+	return err == nil && strings.ToValidUTF8(string(b), "") == string(b)
+}
+
+func (a *app) world(w *ledger.World, n int64) {
+	alive, gone := w.Len()
+	a.printf("%s\n", a.out.bold(fmt.Sprintf("world behind entry %d · %s", n, plural(alive, "item"))))
+	if gone > 0 {
+		a.printf("%s\n", a.out.warn(number(gone)+" of its values are not there"))
+	}
+	for _, it := range w.Items() {
+		a.printf("%s %s %s %s\n", a.out.name(clean(it.Kind)), clean(it.ID), a.out.dim(fmt.Sprintf("v%d", it.Version)), clean(string(it.Value)))
+	}
+}
+
+func worldValue(w *ledger.World) canon.Value {
+	var items []canon.Value
+	for _, it := range w.Items() {
+		v := canon.Object(canon.M("kind", canon.String(it.Kind)), canon.M("id", canon.String(it.ID)), canon.M("version", canon.Int(it.Version)))
+		if value, err := canon.Parse(it.Value); err == nil && it.Value != nil {
+			v = v.With("value", value)
+		}
+		items = append(items, v)
+	}
+	return canon.Array(items...)
+}
+
+func entriesValue(list []insight.Detail) canon.Value {
+	out := make([]canon.Value, len(list))
+	for i := range list {
+		out[i] = list[i].Value()
+	}
+	return canon.Array(out...)
+}
+
+// to writes a document to a file or, for "-", to standard output.
+func (a *app) to(path string, data []byte) error {
+	if path == "-" {
+		_, err := io.Copy(a.stdout, strings.NewReader(string(data)))
+		return fault.Wrap(ErrFile, "cli", err, "standard output")
+	}
+	return writeFile(path, data, 0o600)
+}

@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/keys"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// place is where a store is.
+type place struct {
+	dsn   string
+	file  string // of an SQLite store; empty otherwise
+	dir   string // the folder of the file
+	spool string // empty: answers that are still coming are not staged
+}
+
+// defaultDir is the store of a working folder.
+const defaultDir = ".reprise"
+
+// place reads --store and REPRISE_STORE. A text without a colon is a folder
+// that holds a store as the default one does.
+func (a *app) place() place {
+	name := a.store
+	if name == "" {
+		name = a.lookup("REPRISE_STORE")
+	}
+	if name == "" {
+		name = defaultDir
+	}
+	if !strings.Contains(name, ":") {
+		name = "sqlite:" + filepath.ToSlash(filepath.Join(name, "reprise.db"))
+	}
+	p := place{dsn: name}
+	if file, ok := strings.CutPrefix(name, "sqlite:"); ok && file != "" && !strings.HasPrefix(file, "//") {
+		p.file = filepath.FromSlash(file)
+		p.dir = filepath.Dir(p.file)
+		p.spool = filepath.Join(p.dir, "spool")
+	}
+	return p
+}
+
+// flag returns the --store flag with which the same store is found again, or
+// nothing if that needs none.
+func (a *app) flag() string {
+	if a.store == "" {
+		return ""
+	}
+	return " --store " + quote(a.store)
+}
+
+// opened is a store that is open.
+type opened struct {
+	store.Store
+	place
+	holder string
+	a      *app
+}
+
+// openNew opens the store and makes it if it is not there.
+func (a *app) openNew(ctx context.Context) (*opened, error) {
+	p := a.place()
+	if p.file != "" {
+		if err := makeFolder(p.dir); err != nil {
+			return nil, err
+		}
+	}
+	return a.open(ctx, p)
+}
+
+// makeFolder makes the folder of a store, for the user alone. What is recorded
+// is no source code, so a repository around it is told to leave it out.
+func makeFolder(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil && filepath.Base(dir) == defaultDir {
+		err = os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600)
+	}
+	return fault.Wrap(ErrFile, "cli.store", err, "the folder of the store")
+}
+
+// openOld opens a store that must be there, and closes the runs whose process
+// was killed.
+func (a *app) openOld(ctx context.Context) (*opened, error) {
+	p := a.place()
+	if p.file != "" {
+		if _, err := os.Stat(p.file); errors.Is(err, fs.ErrNotExist) {
+			return nil, fault.New(ErrNoRun, "cli.store", "there is no store at %s: nothing was recorded here yet", p.file)
+		}
+	}
+	s, err := a.open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.recoverRuns(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (a *app) open(ctx context.Context, p place) (*opened, error) {
+	s, err := store.Open(ctx, p.dsn, &store.Options{Now: a.now})
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	// Two holders of one name would take each other's leases for their own.
+	mark := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", host, os.Getpid(), a.now().UnixNano()))
+	return &opened{Store: s, place: p, holder: "reprise-" + hex.EncodeToString(mark[:8]), a: a}, nil
+}
+
+// config returns what a session needs. Runs are signed by the user's keys.
+func (s *opened) config(k *keys.Keys) (drive.Config, error) {
+	cfg := drive.Config{Store: s.Store, Now: s.a.now, Rand: s.a.rand, Spool: s.spool, Holder: s.holder}
+	if k == nil {
+		return cfg, nil
+	}
+	var err error
+	cfg.Signer, err = k.Signer()
+	cfg.Manifests = k.Manifests()
+	return cfg, err
+}
+
+// recoverRuns closes runs whose process was killed. What it appends is signed
+// if keys are there; none are made for it.
+func (s *opened) recoverRuns(ctx context.Context) error {
+	if _, err := os.Stat(s.spool); s.spool == "" || err != nil {
+		return nil //nolint:nilerr // no spool folder: nothing was recorded, or all of it ended
+	}
+	k, err := s.a.readKeys()
+	if err != nil {
+		return err
+	}
+	cfg, err := s.config(k)
+	if err != nil {
+		return err
+	}
+	runs, err := drive.Recover(ctx, cfg)
+	for _, r := range runs {
+		s.a.sayf("%s the recorder of run %s was killed; its open calls are closed as interrupted\n", s.a.err.warn("recovered:"), short(r))
+	}
+	return err
+}
+
+// writing reports whether a process is still writing to a run.
+func (s *opened) writing(run ledger.RunID) bool {
+	if s.spool == "" {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(s.spool, string(run)))
+	return err == nil
+}
+
+// configDir returns the user's configuration folder.
+func (a *app) configDir() (string, error) {
+	if dir := a.lookup("REPRISE_CONFIG"); dir != "" {
+		return dir, nil
+	}
+	for _, name := range []string{"XDG_CONFIG_HOME", "HOME"} { // as os.UserConfigDir does, from our environment
+		if os.Getenv(name) != a.lookup(name) {
+			if dir := a.lookup(name); name == "XDG_CONFIG_HOME" && dir != "" {
+				return filepath.Join(dir, "reprise"), nil
+			} else if dir != "" {
+				return filepath.Join(dir, ".config", "reprise"), nil
+			}
+		}
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fault.Wrap(ErrUsage, "cli.config", err, "no folder for the user's keys; set REPRISE_CONFIG")
+	}
+	return filepath.Join(dir, "reprise"), nil
+}
+
+// openKeys opens the user's keys and makes them at first use.
+func (a *app) openKeys() (*keys.Keys, error) {
+	dir, err := a.configDir()
+	if err != nil {
+		return nil, err
+	}
+	return keys.Open(filepath.Join(dir, "keys"), a.rand)
+}
+
+// readKeys opens the user's keys if there are any, else it returns nil.
+func (a *app) readKeys() (*keys.Keys, error) {
+	dir, err := a.configDir()
+	if err != nil {
+		return nil, nil //nolint:nilerr // without a folder there are no keys
+	}
+	return keys.Read(filepath.Join(dir, "keys"), a.rand)
+}
+
+// shortLen is how much of an id is shown: the time in it, and a little of the
+// rest so that it is unique.
+const shortLen = 18
+
+func short(run ledger.RunID) string { return string(run)[:min(shortLen, len(run))] }
+
+// find resolves the name of a run: last, last~N, an id or the beginning of one.
+func (s *opened) find(ctx context.Context, name string) (ledger.RunInfo, error) {
+	const op = "cli.find"
+	back := int64(-1)
+	if name == "last" {
+		back = 0
+	} else if n, ok := strings.CutPrefix(name, "last~"); ok {
+		var err error
+		if back, err = strconv.ParseInt(n, 10, 32); err != nil || back < 0 {
+			return ledger.RunInfo{}, fault.New(ErrUsage, op, "%q is not last~N", name)
+		}
+	} else if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF-", r) }) {
+		return ledger.RunInfo{}, fault.New(ErrNoRun, op, "%q is neither last, last~N nor the id of a run", name)
+	}
+	var found []ledger.RunInfo
+	n := int64(0)
+	for info, err := range s.Runs(ctx) {
+		if err != nil {
+			return ledger.RunInfo{}, err
+		}
+		if back == n || back < 0 && strings.HasPrefix(string(info.Run), strings.ToLower(name)) {
+			found = append(found, info)
+		}
+		if n++; back >= 0 && n > back {
+			break
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return ledger.RunInfo{}, fault.New(ErrAmbiguous, op, "%d runs begin with %q", len(found), name)
+	case back >= 0:
+		return ledger.RunInfo{}, fault.New(ErrNoRun, op, "the store has %d runs, so there is no %s", n, name)
+	default:
+		return ledger.RunInfo{}, fault.New(ErrNoRun, op, "no run begins with %q", name)
+	}
+}

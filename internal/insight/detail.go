@@ -1,0 +1,194 @@
+package insight
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+// Part is one content of a call or of its outcome.
+type Part struct {
+	Name  string
+	Type  string
+	Size  int64
+	Bytes []byte // as recorded
+	Plain []byte // without HTTP codings; nil if they are not known
+	Gone  string // why the bytes are not there; empty: they are
+}
+
+// Detail is a call or an outcome with what it holds.
+type Detail struct {
+	*ledger.Opened
+	Parts []Part
+}
+
+// Load reads an entry and its contents. Contents that are absent say so.
+func Load(ctx context.Context, r *drive.Reader, n int64) (Detail, error) {
+	o, err := r.Open(ctx, n)
+	if err != nil {
+		return Detail{}, err
+	}
+	d := Detail{Opened: o}
+	for i, a := range o.Att {
+		if a.Type == ledger.TimingType {
+			continue
+		}
+		p := Part{Name: a.Name, Type: a.Type, Size: a.Size}
+		switch b, err := r.Bytes(ctx, o, i); {
+		case err == nil:
+			p.Bytes = b
+			if plain, ok := Decode(Header(o.Data(), "content-encoding"), b); ok {
+				p.Plain = plain
+			}
+		case absent(err) == nil:
+			p.Gone = fault.CodeOf(err).Error()
+		default:
+			return d, err
+		}
+		d.Parts = append(d.Parts, p)
+	}
+	return d, nil
+}
+
+// Pretty returns JSON with line breaks; ok is false if it is no JSON. Names
+// keep their order and numbers their digits.
+func Pretty(b []byte) (text []byte, ok bool) {
+	var out bytes.Buffer
+	if err := json.Indent(&out, b, "", "  "); err != nil {
+		return nil, false
+	}
+	return out.Bytes(), true
+}
+
+// CallOf returns the entries of the call and of the outcome that entry n
+// belongs to; -1 where there is none.
+func CallOf(ctx context.Context, store ledger.Store, run ledger.RunID, n int64) (call, outcome int64, err error) {
+	call, outcome = -1, -1
+	for e, err := range store.Read(ctx, run, n) {
+		if err != nil {
+			return -1, -1, err
+		}
+		o, err := ledger.Parse(e)
+		if err != nil {
+			return -1, -1, err
+		}
+		names, _ := o.Body.Get("refs").Get("call").AsInt()
+		switch {
+		case o.N == n && o.Kind == ledger.KindCall:
+			call = n
+		case o.N == n && o.Kind == ledger.KindOutcome:
+			return names, n, nil
+		case o.N == n:
+			return -1, -1, nil
+		case o.Kind == ledger.KindOutcome && names == call:
+			return call, o.N, nil
+		}
+	}
+	if call < 0 {
+		return -1, -1, fault.New(ledger.ErrNotFound, "insight.CallOf", "run %s has no entry %d", run, n)
+	}
+	return call, -1, nil
+}
+
+// WorldAt folds the commits of a run up to and including entry n. Commits says
+// how many there are.
+func WorldAt(ctx context.Context, store drive.Store, run ledger.RunID, n int64) (w *ledger.World, commits int64, err error) {
+	w = &ledger.World{}
+	read := drive.NewReader(store, run)
+	for e, err := range store.Read(ctx, run, 0) {
+		if err != nil {
+			return nil, 0, err
+		}
+		o, err := ledger.Parse(e)
+		if err != nil {
+			return nil, 0, err
+		}
+		if o.N > n {
+			break
+		}
+		if o.Kind != ledger.KindCommit {
+			continue
+		}
+		commits++
+		changes, err := ledger.ParseDelta(o.Body.Get("delta"))
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, c := range changes {
+			value, err := worldValue(ctx, read, &o, c.Att)
+			if err != nil {
+				return nil, 0, err
+			}
+			if err := w.Apply(c, value); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	return w, commits, nil
+}
+
+func worldValue(ctx context.Context, r *drive.Reader, o *ledger.Opened, name string) (*canon.Digest, error) {
+	i := o.Attachment(name)
+	if name == "" || i < 0 {
+		return nil, nil
+	}
+	d := ledger.NewWorldValue()
+	if err := r.WriteTo(ctx, o, i, d); err != nil {
+		return nil, absent(err)
+	}
+	sum := d.Sum()
+	return &sum, nil
+}
+
+// Value returns the entry and its contents as JSON. Contents that are JSON
+// stand as such, other text as text, the rest as its size.
+func (d *Detail) Value() canon.Value {
+	parts := make([]canon.Value, len(d.Parts))
+	for i := range d.Parts {
+		parts[i] = d.Parts[i].value()
+	}
+	return canon.Object(
+		canon.M("entry", canon.Int(d.N)),
+		canon.M("kind", canon.String(string(d.Kind))),
+		canon.M("id", canon.String(d.ID.String())),
+		canon.M("time", text(d.T)),
+		canon.M("body", d.Body),
+		canon.M("contents", canon.Array(parts...)),
+	)
+}
+
+func (p *Part) value() canon.Value {
+	v := canon.Object(
+		canon.M("name", canon.String(p.Name)),
+		canon.M("type", canon.String(p.Type)),
+		canon.M("size", canon.Int(p.Size)),
+		canon.M("absent", text(p.Gone)),
+	)
+	if p.Plain == nil {
+		return v
+	}
+	if j, err := canon.Parse(p.Plain); err == nil {
+		return v.With("json", j)
+	}
+	if utf8.Valid(p.Plain) {
+		v = v.With("text", canon.String(string(p.Plain)))
+	}
+	if isEvents(p.Type, p.Plain) {
+		a := Read(p.Type, p.Plain)
+		v = v.With("answer", canon.String(a.Text))
+		if len(a.Tools) > 0 {
+			names := make([]canon.Value, len(a.Tools))
+			for i, n := range a.Tools {
+				names[i] = canon.String(n)
+			}
+			v = v.With("tool_calls", canon.Array(names...))
+		}
+	}
+	return v
+}

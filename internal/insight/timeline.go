@@ -1,0 +1,305 @@
+package insight
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/kernel/budget"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+// Call is one line of a run's timeline.
+type Call struct {
+	Step    int64 // from 1
+	N       int64 // its entry
+	Outcome int64 // the entry of its outcome, or -1
+	Depth   int   // how many calls enclose it
+	Kind    string
+	Name    string
+	Class   effect.Class
+	At      time.Time // when it was made, as the header says; zero: unknown
+
+	Status   effect.Status // empty: still open
+	Code     string        // of an error
+	HTTP     int64         // status of an HTTP answer, or 0
+	Took     time.Duration // meaningful if Outcome is not -1
+	Recorded bool          // answered from another run's record
+
+	Answer
+	Cost *budget.Pico // nil: not known
+}
+
+// maxRead is how many bytes of one answer are read for its usage; a larger
+// one says nothing.
+const maxRead = 64 << 20
+
+// Calls yields the calls of a run in the order in which they were made, each
+// with its outcome. Its memory grows with the calls that are open, and with
+// one answer.
+func Calls(ctx context.Context, store drive.Store, run ledger.RunID, prices budget.Table) iter.Seq2[Call, error] {
+	return func(yield func(Call, error) bool) {
+		t := timeline{read: drive.NewReader(store, run), prices: prices, open: map[int64]*Call{}}
+		for e, err := range store.Read(ctx, run, 0) {
+			if err == nil {
+				err = t.entry(ctx, e)
+			}
+			if err != nil {
+				yield(Call{}, err)
+				return
+			}
+			for len(t.queue) > 0 && t.queue[0].Outcome >= 0 {
+				if !yield(*t.queue[0], nil) {
+					return
+				}
+				t.queue = t.queue[1:]
+			}
+		}
+		for _, c := range t.queue {
+			if !yield(*c, nil) {
+				return
+			}
+		}
+	}
+}
+
+type timeline struct {
+	read   *drive.Reader
+	prices budget.Table
+	open   map[int64]*Call
+	queue  []*Call // made, and not yielded yet
+	steps  int64
+}
+
+func (t *timeline) entry(ctx context.Context, e *ledger.Entry) error {
+	o, err := ledger.Parse(e)
+	if err != nil || o.Body.IsZero() {
+		return err
+	}
+	switch o.Kind {
+	case ledger.KindCall:
+		return t.call(&o)
+	case ledger.KindOutcome:
+		return t.outcome(ctx, &o)
+	default:
+		return nil
+	}
+}
+
+func (t *timeline) call(o *ledger.Opened) error {
+	c, key, err := effect.ParseCall(o.Body)
+	if err != nil {
+		return err
+	}
+	t.steps++
+	call := &Call{Step: t.steps, N: o.N, Outcome: -1, Depth: key.Depth(), Kind: c.Kind, Name: c.Name, Class: c.Class, At: When(o.T)}
+	t.open[o.N] = call
+	t.queue = append(t.queue, call)
+	return nil
+}
+
+func (t *timeline) outcome(ctx context.Context, o *ledger.Opened) error {
+	n, _ := o.Body.Get("refs").Get("call").AsInt()
+	c := t.open[n]
+	if c == nil {
+		return fault.New(effect.ErrCall, "insight.Calls", "the outcome at entry %d names no open call", o.N)
+	}
+	delete(t.open, n)
+	out, err := effect.ParseOutcome(o.Body)
+	if err != nil {
+		return err
+	}
+	c.Outcome, c.Status, c.Recorded = o.N, out.Status, o.Body.Get("refs").Has("pin")
+	c.HTTP, _ = out.Data.Get("status").AsInt()
+	if out.Code != nil {
+		c.Code = out.Code.Error()
+	}
+	if end := When(o.T); !c.At.IsZero() && !end.IsZero() {
+		c.Took = max(0, end.Sub(c.At))
+	}
+	if c.Answer, err = t.answer(ctx, o.N, out); err != nil {
+		return err
+	}
+	if c.Usage != nil && c.Unpriced == "" && c.Model != "" && !c.At.IsZero() {
+		if cost, err := t.prices.Cost(c.Model, c.At.UTC().Format(time.DateOnly), *c.Usage); err == nil {
+			c.Cost = &cost
+		}
+	}
+	return nil
+}
+
+// answer reads what the outcome says. Contents that are absent, withheld or
+// in a coding that is not known say nothing.
+func (t *timeline) answer(ctx context.Context, n int64, out effect.Outcome) (Answer, error) {
+	o, err := t.read.Open(ctx, n)
+	if err != nil {
+		return Answer{}, absent(err)
+	}
+	i := Content(o)
+	if i < 0 || o.Att[i].Size > maxRead {
+		return Answer{}, nil
+	}
+	b, err := t.read.Bytes(ctx, o, i)
+	if err != nil {
+		return Answer{}, absent(err)
+	}
+	b, ok := Decode(Header(out.Data, "content-encoding"), b)
+	if !ok {
+		return Answer{}, nil
+	}
+	return Read(o.Att[i].Type, b), nil
+}
+
+// absent turns an error that says no more than that contents are not there
+// into none.
+func absent(err error) error {
+	if errors.Is(err, ledger.ErrAbsent) || fault.ClassOf(err) == fault.ClassNotFound {
+		return nil
+	}
+	return err
+}
+
+// Content returns the place of the first attachment that holds what was sent
+// or received, or -1.
+func Content(o *ledger.Opened) int {
+	for i, a := range o.Att {
+		if a.Type != ledger.TimingType {
+			return i
+		}
+	}
+	return -1
+}
+
+// When reads the time of a header. It is informational; a header without one
+// gives the zero time.
+func When(t string) time.Time {
+	at, err := time.Parse(time.RFC3339Nano, t)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// Totals sums up a timeline.
+type Totals struct {
+	Calls    int64
+	Failed   int64 // ended as error or interrupted, or with an HTTP status from 400 on
+	Open     int64
+	Usage    budget.Usage
+	Counted  int64 // calls that say their usage
+	Cost     budget.Pico
+	Priced   int64 // calls whose cost is known
+	Tools    int64 // tools that answers asked for
+	Recorded int64
+}
+
+// Add takes one more call.
+func (t *Totals) Add(c *Call) error {
+	t.Calls++
+	t.Tools += int64(len(c.Tools))
+	switch {
+	case c.Status == "":
+		t.Open++
+	case c.Status != effect.OK || c.HTTP >= 400:
+		t.Failed++
+	}
+	if c.Recorded {
+		t.Recorded++
+	}
+	var err error
+	if c.Usage != nil {
+		t.Counted++
+		if t.Usage, err = t.Usage.Add(*c.Usage); err != nil {
+			return err
+		}
+	}
+	if c.Cost != nil {
+		t.Priced++
+		t.Cost, err = t.Cost.Add(*c.Cost)
+	}
+	return err
+}
+
+// Value returns the call as JSON; what is not known is absent.
+func (c *Call) Value() canon.Value {
+	v := canon.Object(
+		canon.M("step", canon.Int(c.Step)),
+		canon.M("entry", canon.Int(c.N)),
+		canon.M("kind", canon.String(c.Kind)),
+		canon.M("name", canon.String(c.Name)),
+		canon.M("class", canon.String(string(c.Class))),
+		canon.M("depth", canon.Int(int64(c.Depth))),
+		canon.M("status", text(string(c.Status))),
+		canon.M("code", text(c.Code)),
+		canon.M("model", text(c.Model)),
+		canon.M("usage", UsageValue(c.Usage)),
+		canon.M("recorded", canon.Bool(c.Recorded)),
+	)
+	if !c.At.IsZero() {
+		v = v.With("at", canon.String(c.At.UTC().Format(time.RFC3339Nano)))
+	}
+	if c.Outcome >= 0 {
+		v = v.With("outcome_entry", canon.Int(c.Outcome)).With("duration_ms", canon.Int(c.Took.Milliseconds()))
+	}
+	if c.HTTP > 0 {
+		v = v.With("http_status", canon.Int(c.HTTP))
+	}
+	if c.Cost != nil {
+		v = v.With("cost_usd", canon.String(c.Cost.String()))
+	}
+	if len(c.Tools) > 0 {
+		names := make([]canon.Value, len(c.Tools))
+		for i, n := range c.Tools {
+			names[i] = canon.String(n)
+		}
+		v = v.With("tool_calls", canon.Array(names...))
+	}
+	return v
+}
+
+// UsageValue returns usage as JSON, or an absent value.
+func UsageValue(u *budget.Usage) canon.Value {
+	if u == nil {
+		return canon.Value{}
+	}
+	return canon.Object(
+		canon.M("input", canon.Int(u.Input)),
+		canon.M("output", canon.Int(u.Output)),
+		canon.M("cache_read", canon.Int(u.CacheRead)),
+		canon.M("cache_write", canon.Int(u.CacheWrite)),
+		canon.M("reasoning", canon.Int(u.Reasoning)),
+	)
+}
+
+// Value returns the sums as JSON. Sums of which a part is not known say of how
+// many calls they are; a sum of none is absent.
+func (t *Totals) Value() canon.Value {
+	v := canon.Object(
+		canon.M("calls", canon.Int(t.Calls)),
+		canon.M("failed", canon.Int(t.Failed)),
+		canon.M("open", canon.Int(t.Open)),
+		canon.M("tool_calls", canon.Int(t.Tools)),
+		canon.M("recorded", canon.Int(t.Recorded)),
+		canon.M("counted", canon.Int(t.Counted)),
+		canon.M("priced", canon.Int(t.Priced)),
+	)
+	if t.Counted > 0 {
+		v = v.With("usage", UsageValue(&t.Usage))
+	}
+	if t.Priced > 0 {
+		v = v.With("cost_usd", canon.String(t.Cost.String()))
+	}
+	return v
+}
+
+func text(s string) canon.Value {
+	if s == "" {
+		return canon.Value{}
+	}
+	return canon.String(s)
+}
