@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/reprise-dev/reprise/internal/drive"
@@ -25,6 +26,10 @@ func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 			h.broken(w, err)
 			return
 		}
+		if o.Data.Get("broke").Str() == byClient {
+			// The upstream was still silent when the client gave up; so is this.
+			<-r.Context().Done()
+		}
 		h.noAnswer(w, o)
 		return
 	}
@@ -37,6 +42,11 @@ func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err := x.End(ctx, effect.Outcome{}); err != nil {
 		h.broken(w, err)
 		return
+	}
+	if rec := h.p.o.Record; rec != nil && a.broke == "" && r.Method == http.MethodGet && strings.HasPrefix(a.headers.Get("Content-Type"), "text/event-stream") {
+		// A stream of what a server says of its own accord went on beside
+		// other calls. It ends when those have come, not before.
+		a.hold = func() { rec.Journal.await(r.Context(), x.Record().Outcome.N) }
 	}
 	a.give(w, r, h.p.o.Pace)
 }
@@ -59,7 +69,7 @@ type recording struct {
 	parts    []drive.Part
 	resized  bool // the body is not as long as it was
 	broke    string
-	chunked  bool
+	hold     func() // waits before the end; may be nil
 }
 
 func (h *handler) recorded(ctx context.Context, to route, c *effect.Call, x *drive.Exchange, o effect.Outcome) (*recording, error) {
@@ -69,7 +79,7 @@ func (h *handler) recorded(ctx context.Context, to route, c *effect.Call, x *dri
 	}
 	a := &recording{
 		status: int(status), headers: http.Header{}, trailers: http.Header{}, resized: len(o.Redacted) > 0,
-		broke: o.Data.Get("broke").Str(), chunked: !o.Data.Get("transfer").IsZero(),
+		broke: o.Data.Get("broke").Str(),
 	}
 	if o.Status == effect.Interrupted && a.broke == "" {
 		a.broke = byUpstream
@@ -148,6 +158,12 @@ func (a *recording) give(w http.ResponseWriter, r *http.Request, pace float64) {
 	}
 	w.WriteHeader(a.status)
 	a.write(w, r, pace)
+	if a.hold != nil {
+		if f, ok := w.(http.Flusher); ok {
+			f.Flush()
+		}
+		a.hold()
+	}
 	if a.broke != "" {
 		if f, ok := w.(http.Flusher); ok {
 			f.Flush()

@@ -291,6 +291,7 @@ func (a *answering) stream(ctx context.Context) {
 	a.begin()
 	a.flush()
 	red := a.h.p.o.Redactor.stream()
+	heard := newOverhearing(&a.to, a.resp.Header.Get("Content-Type"))
 	left := a.resp.ContentLength
 	var stored, last []byte
 	var broke string
@@ -298,6 +299,7 @@ func (a *answering) stream(ctx context.Context) {
 		n, err := a.resp.Body.Read(*buf)
 		if n > 0 {
 			p := (*buf)[:n]
+			heard.write(p)
 			if stored = red.write(stored[:0], p, false); len(stored) > 0 {
 				if _, err := st.Write(stored); err != nil {
 					a.lost(ctx, err)
@@ -333,6 +335,9 @@ func (a *answering) stream(ctx context.Context) {
 	}
 	if t := a.h.p.o.Redactor.headers(a.resp.Trailer, nil, nil); len(t) > 0 {
 		o.Data = o.Data.With("trailers", canon.Array(t...))
+	}
+	if err := heard.note(ctx, a.h.p, a.x.N()); err != nil {
+		a.lost(ctx, err)
 	}
 	if err := a.x.End(ctx, o); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take this for an answer

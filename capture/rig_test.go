@@ -109,6 +109,15 @@ func (p *taping) seal() ledger.RunID {
 	return p.s.Run()
 }
 
+// end is seal for clients that may leave requests behind.
+func (p *taping) end() ledger.RunID {
+	p.t.Helper()
+	p.srv.CloseClientConnections()
+	p.srv.Close()
+	p.p.Close()
+	return p.seal()
+}
+
 // got is an answer as a client sees it.
 type got struct {
 	status   int

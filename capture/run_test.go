@@ -364,4 +364,3 @@ func TestRecorderAsksForItsToken(t *testing.T) {
 		t.Errorf("with a wrong token: %v", err)
 	}
 }
-

@@ -40,7 +40,9 @@ type Count struct {
 
 // Import records the exchanges of a file in a new, sealed run, in the order of
 // the file. Name is what the open says that the file was called. A file that
-// cannot be read whole is refused whole: nothing of it is recorded.
+// cannot be read whole is refused whole: nothing of it is recorded. If the
+// store fails on the way, the run in the result has no seal or the status
+// incomplete.
 func Import(ctx context.Context, cfg drive.Config, r io.Reader, name string, o Options) (Result, error) {
 	o = o.withDefaults()
 	b, err := o.load(r)
@@ -65,10 +67,10 @@ func Import(ctx context.Context, cfg drive.Config, r io.Reader, name string, o O
 	}
 	res.Run = s.Run()
 	if err := record(ctx, s, res.Upstreams, past, &o); err != nil {
-		_ = s.Close(ctx) // the error that came first says why the run has no seal
+		_ = s.Seal(ctx, "incomplete", canon.Value{}, nil) // the error that came first is the one that counts
 		return res, err
 	}
-	return res, s.Seal(ctx, "imported", canon.Value{}, nil)
+	return res, s.Seal(ctx, "ok", canon.Value{}, nil)
 }
 
 func record(ctx context.Context, s *drive.Session, ups []capture.Upstream, past []planned, o *Options) error {
@@ -106,6 +108,9 @@ func (res *Result) plan(t *tape, o *Options) ([]planned, error) {
 			Status: x.status, ResponseHeader: headers(x.response.header), Trailer: headers(x.response.trailer), Response: x.response.body,
 		}}
 		why := x.evidence()
+		if err := p.Check(o.MaxBytes); err != nil {
+			return nil, fault.Wrap(ErrTooLarge, "importer.plan", err, "exchange %d", i)
+		}
 		p.About = x.about(why)
 		if len(why) > 0 {
 			p.Evidence = ErrEvidenceOnly

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,10 +19,12 @@ import (
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/capture/importer"
+	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/replay"
 	"github.com/reprise-dev/reprise/kernel/sign"
 	"github.com/reprise-dev/reprise/store/memory"
 )
@@ -28,6 +32,7 @@ import (
 // rig is a store whose heads are signed by a key that is trusted.
 type rig struct {
 	cfg  drive.Config
+	root sign.PublicKey
 	keys *sign.Keyring
 }
 
@@ -50,7 +55,7 @@ func newRig(t testing.TB) *rig {
 	}
 	return &rig{
 		cfg:  drive.Config{Store: memory.New(nil), Now: time.Now, Rand: rand.Reader, Signer: head, Manifests: manifests, Holder: "test"},
-		keys: keys,
+		root: root.Public(), keys: keys,
 	}
 }
 
@@ -86,6 +91,27 @@ func (r *rig) verify(t testing.TB, run ledger.RunID) {
 	}
 	if !v.Sealed || v.Unsigned != 0 || v.Level != ledger.LevelSigned || v.Withheld != 0 {
 		t.Errorf("Verify = sealed %v, %d unsigned, level %v, %d withheld, want all of it sealed at level 1", v.Sealed, v.Unsigned, v.Level, v.Withheld)
+	}
+}
+
+// bundle checks that the run can be given away: its bundle holds all of it and
+// verifies with nothing but the public root key.
+func (r *rig) bundle(t testing.TB, run ledger.RunID) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.reprise")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(archive.Export(t.Context(), r.cfg.Store, run, f, nil), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	report, err := archive.VerifyFile(t.Context(), path, &archive.VerifyOptions{Roots: []sign.PublicKey{r.root}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Verdict != replay.Verified {
+		t.Errorf("VerifyFile = %v, want %v", report.Verdict, replay.Verified)
 	}
 }
 
@@ -148,6 +174,7 @@ func (o offline) RoundTrip(r *http.Request) (*http.Response, error) {
 // replaying is a replay of an imported run behind real listeners.
 type replaying struct {
 	t       testing.TB
+	r       *rig
 	s       *drive.Session
 	journal *capture.Journal
 	origins map[string]string // of the file, to that of the listener
@@ -169,12 +196,12 @@ func (r *rig) replay(t testing.TB, res *importer.Result) *replaying {
 	}
 	p, err := capture.New(s, capture.Options{
 		Upstreams: res.Upstreams, Transport: offline{t},
-		Record: &capture.Record{Reader: drive.NewReader(r.cfg.Store, res.Run), Journal: j},
+		Record: &capture.Recorded{Reader: drive.NewReader(r.cfg.Store, res.Run), Journal: j},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &replaying{t: t, s: s, journal: j, origins: map[string]string{}, client: &http.Client{
+	out := &replaying{t: t, r: r, s: s, journal: j, origins: map[string]string{}, client: &http.Client{
 		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 4},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -311,6 +338,7 @@ func (p *replaying) inParallel(all []sent, recs []recorded) {
 
 // end checks that everything was answered from the record and seals.
 func (p *replaying) end(n int) {
+	p.t.Helper()
 	if c := p.s.Counts(); c.Recorded != int64(n) || c.Missed != 0 || c.Live != 0 {
 		p.t.Errorf("the replay answered %d of %d, missed %d and made %d live", c.Recorded, n, c.Missed, c.Live)
 	}
@@ -320,4 +348,5 @@ func (p *replaying) end(n int) {
 	if err := p.s.Seal(p.t.Context(), "ok", canon.Value{}, nil); err != nil {
 		p.t.Error(err)
 	}
+	p.r.verify(p.t, p.s.Run())
 }

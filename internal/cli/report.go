@@ -80,7 +80,7 @@ func (a *app) finding(f *ledger.Finding) {
 func countLine(list []replay.Count) string {
 	parts := make([]string, len(list))
 	for i, c := range list {
-		parts[i] = number(c.N) + " " + c.Name
+		parts[i] = number(c.N) + " " + strings.ReplaceAll(c.Name, "_", " ")
 	}
 	return strings.Join(parts, " · ")
 }
@@ -109,9 +109,9 @@ func (a *app) divergences(r *replay.Report) {
 	case first.Step > 2:
 		a.printf("steps 1–%d are the same\n", first.Step-1)
 	}
-	a.printf("%s\n", a.out.bold(a.sentence(&first)))
-	a.places(&first)
-	if first.Msg != "" {
+	a.printf("%s\n", a.out.bold(a.sentence(r.Verb, &first)))
+	a.places(r, &first)
+	if first.Msg != "" && len(first.Where) == 0 && first.Kind != replay.Missing {
 		a.printf("    %s\n", clean(first.Msg))
 	}
 	rest := r.Divergences[1:]
@@ -123,15 +123,15 @@ func (a *app) divergences(r *replay.Report) {
 			a.printf("  %s\n", a.out.dim(fmt.Sprintf("and %s more; --json lists them", number(r.Total-1-maxFollowing))))
 			break
 		}
-		a.printf("  %s\n", a.sentence(&rest[i]))
+		a.printf("  %s\n", a.sentence(r.Verb, &rest[i]))
 	}
 }
 
 // sentence says a divergence in a line.
-func (a *app) sentence(d *replay.Divergence) string {
+func (a *app) sentence(verb replay.Verb, d *replay.Divergence) string {
 	name := clean(d.Name)
 	if name == "" {
-		name = d.What
+		name = clean(d.What)
 	}
 	head := ""
 	if d.Step > 0 {
@@ -142,8 +142,12 @@ func (a *app) sentence(d *replay.Divergence) string {
 	if d.Recorded >= 0 {
 		entries = append(entries, fmt.Sprintf("entry %d", d.Recorded))
 	}
-	if d.Now >= 0 {
-		entries = append(entries, fmt.Sprintf("now entry %d", d.Now))
+	if d.Now >= 0 && d.Now != d.Recorded {
+		side := "now"
+		if verb == replay.Diff {
+			side = "second run"
+		}
+		entries = append(entries, fmt.Sprintf("%s entry %d", side, d.Now))
 	}
 	place := ""
 	if len(entries) > 0 {
@@ -151,8 +155,14 @@ func (a *app) sentence(d *replay.Divergence) string {
 	}
 	switch d.Kind {
 	case replay.Missing:
+		if verb == replay.Diff {
+			return head + " is " + a.out.bad("only in the first run") + place
+		}
 		return head + " was recorded and " + a.out.bad("did not come again") + place
 	case replay.Extra:
+		if verb == replay.Diff {
+			return head + " is " + a.out.bad("only in the second run") + place
+		}
 		text := head + " came and is " + a.out.bad("not in the record") + place
 		if d.Nearest >= 0 {
 			text += fmt.Sprintf("; nearest is entry %d", d.Nearest)
@@ -160,10 +170,10 @@ func (a *app) sentence(d *replay.Divergence) string {
 		return text
 	default:
 		text := head + " " + a.out.bad("differs")
-		if d.What != "" && d.What != d.Name {
+		if d.What == "call" || d.What == "outcome" {
 			text = head + ": its " + what(d.What) + " " + a.out.bad("differs")
 		}
-		if len(d.Where) > 0 {
+		if len(d.Where) > 0 && len(d.Where[0].Pointer) > 0 && d.What != "exit status" {
 			text += " at " + pointer(d.Where[0].Pointer)
 		}
 		return text + place
@@ -197,14 +207,18 @@ func pointer(p string) string {
 // maxPlaces is how many places of a difference are printed.
 const maxPlaces = 5
 
-func (a *app) places(d *replay.Divergence) {
+func (a *app) places(r *replay.Report, d *replay.Divergence) {
+	left, right := "recorded", "now     "
+	if r.Verb == replay.Diff {
+		left, right = "first ", "second"
+	}
 	for i, w := range d.Where {
 		if i == maxPlaces {
 			a.printf("    %s\n", a.out.dim(fmt.Sprintf("and %d more places", len(d.Where)-i)))
 			return
 		}
 		a.printf("    %s\n", a.out.name(pointer(w.Pointer)))
-		a.printf("      recorded %s\n      now      %s\n", excerpt(w.A, w.B), excerpt(w.B, w.A))
+		a.printf("      %s %s\n      %s %s\n", a.out.dim(left), excerpt(w.A, w.B), a.out.dim(right), excerpt(w.B, w.A))
 	}
 }
 

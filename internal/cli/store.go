@@ -76,6 +76,14 @@ func (a *app) openNew(ctx context.Context) (*opened, error) {
 		if err := makeFolder(p.dir); err != nil {
 			return nil, err
 		}
+		// SQLite gives the files beside it the same permissions.
+		f, err := os.OpenFile(p.file, os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, fault.Wrap(ErrFile, "cli.store", err, "the store")
+		}
+		if err := f.Close(); err != nil {
+			return nil, fault.Wrap(ErrFile, "cli.store", err, "the store")
+		}
 	}
 	return a.open(ctx, p)
 }

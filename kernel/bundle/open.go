@@ -51,12 +51,25 @@ func Parse(b []byte) (*Bundle, error) {
 	return open(file{whole: b, size: int64(len(b))})
 }
 
-// Open opens a bundle of size bytes. It reads all of it once. The error says
+// Open opens a bundle of size bytes. It reads all of it once, and keeps it if
+// it is at most 32 MiB. The error says
 // that it is no bundle or cannot be read; a bundle that is damaged opens, and
 // then nothing in it verifies. See [Bundle.Damage].
 func Open(r io.ReaderAt, size int64) (*Bundle, error) {
-	return open(file{r: r, size: size})
+	f := file{r: r, size: size}
+	if size > maxWhole {
+		return open(f)
+	}
+	b := make([]byte, size)
+	if err := f.readAt(b, 0); err != nil {
+		return nil, err
+	}
+	return Parse(b)
 }
+
+// maxWhole is up to which size a bundle is kept in memory while it is open,
+// instead of being read twice.
+const maxWhole = 32 << 20
 
 func open(f file) (*Bundle, error) {
 	b := &Bundle{f: f, chunks: newIndex()}

@@ -12,11 +12,24 @@ import (
 // checkBytes is the single pass behind [Check]. Only when it finds something
 // does it look closer, to tell bytes that are no I-JSON at all from bytes that
 // are merely not canonical.
-func checkBytes(b []byte, p Profile) error {
+func checkBytes(b []byte, p Profile) error { return checkMembers(b, p, nil) }
+
+// Members takes the members of an object one by one: the name as it stands
+// between its quotation marks, escapes included, and the bytes of the value.
+type Members interface {
+	Member(name, value []byte)
+}
+
+// CheckMembers is [Check] for [Native] bytes, and gives the members of the
+// outermost object, if they are one, to m as it goes. What m was given counts
+// only if there is no error.
+func CheckMembers(b []byte, m Members) error { return checkMembers(b, Native, m) }
+
+func checkMembers(b []byte, p Profile, m Members) error {
 	if len(b) > MaxSize {
 		return fault.New(ErrTooLarge, "canon.Check", "%d bytes are more than %d", len(b), MaxSize)
 	}
-	c := checker{b: b, profile: p}
+	c := checker{b: b, profile: p, members: m}
 	end := c.value(0, 0)
 	if end == len(b) {
 		return nil
@@ -36,6 +49,7 @@ func checkBytes(b []byte, p Profile) error {
 type checker struct {
 	b       []byte
 	profile Profile
+	members Members // of the outermost object; may be nil
 	at      int
 }
 
@@ -131,6 +145,9 @@ func (c *checker) object(i, depth int) int {
 		}
 		if i >= len(c.b) {
 			return c.fail(i)
+		}
+		if depth == 0 && c.members != nil {
+			c.members.Member(name, c.b[end+1:i])
 		}
 		switch c.b[i] {
 		case ',':

@@ -63,6 +63,9 @@ func BLAKE3(b []byte) Digest { return blake3.Sum256(b) }
 // which is faster than a hasher and allocates nothing.
 const onStack = 2048
 
+// small spares the nodes of a tree and the like the clearing of a long buffer.
+const small = 128
+
 // Hash returns SHA-256(tag ‖ parts). The tag keeps digests of different
 // purposes apart; it ends in a newline, which no tag contains elsewhere. Parts
 // are not delimited: pass at most one of variable length.
@@ -70,6 +73,14 @@ func Hash(tag string, parts ...[]byte) Digest {
 	size := len(tag)
 	for _, p := range parts {
 		size += len(p)
+	}
+	if size <= small {
+		var buf [small]byte
+		b := append(buf[:0], tag...)
+		for _, p := range parts {
+			b = append(b, p...)
+		}
+		return sha256.Sum256(b)
 	}
 	if size <= onStack {
 		var buf [onStack]byte

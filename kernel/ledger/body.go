@@ -19,6 +19,19 @@ const maxScope = 255
 // checkMembers refuses a body that is not a canonical object in the native
 // profile, or that has a member its kind does not have.
 func checkMembers(k Kind, b []byte) (body, error) {
+	var r bodyReader
+	return r.read(k, b)
+}
+
+// bodyReader takes the members of a body while it is checked. It is used again
+// and again.
+type bodyReader struct {
+	kind              Kind
+	body              body
+	foreign, formless []byte // the names of members that may not be, or not so
+}
+
+func (r *bodyReader) read(k Kind, b []byte) (body, error) {
 	const op = "ledger.checkMembers"
 	var out body
 	if !k.Known() {
@@ -27,24 +40,27 @@ func checkMembers(k Kind, b []byte) (body, error) {
 	if len(b) > MaxBody {
 		return out, fault.New(ErrBody, op, "%d bytes are over the limit of %d", len(b), MaxBody)
 	}
-	if err := canon.Check(b, canon.Native); err != nil {
+	*r = bodyReader{kind: k}
+	if err := canon.CheckMembers(b, r); err != nil {
 		return out, fault.Wrap(ErrBody, op, err, "a %s body", k)
 	}
-	if b[0] != '{' {
+	switch {
+	case b[0] != '{':
 		return out, fault.New(ErrBody, op, "a %s body is not an object", k)
+	case r.foreign != nil:
+		return out, fault.New(ErrBody, op, "a %s body has no member %q", k, r.foreign)
+	case r.formless != nil:
+		return out, fault.New(ErrBody, op, "the member %s of a %s body is not of its form", r.formless, k)
 	}
-	for rest := b; ; {
-		name, value, next, ok := member(rest)
-		if !ok {
-			return out, nil
-		}
-		rest = next
-		if !k.allows(name) {
-			return out, fault.New(ErrBody, op, "a %s body has no member %q", k, name)
-		}
-		if !out.set(name, value) {
-			return out, fault.New(ErrBody, op, "the member %s of a %s body is not of its form", name, k)
-		}
+	return r.body, nil
+}
+
+// Member implements [canon.Members].
+func (r *bodyReader) Member(name, value []byte) {
+	if !r.kind.allows(name) {
+		r.foreign = name
+	} else if !r.body.set(name, value) {
+		r.formless = name
 	}
 }
 
@@ -67,6 +83,45 @@ func (m *body) set(name, value []byte) bool {
 	case "world":
 		m.world = value
 		return len(value) == 66 && value[0] == '"'
+	}
+	return true
+}
+
+// checkValue is [checkMembers] for a body that is being written: it refuses
+// the same members without reading the bytes again.
+func checkValue(k Kind, v canon.Value) error {
+	const op = "ledger.checkValue"
+	if !k.Known() {
+		return fault.New(ErrBody, op, "unknown kind %q", k)
+	}
+	if v.Kind() != canon.KindObject {
+		return fault.New(ErrBody, op, "a %s body is not an object", k)
+	}
+	for _, m := range v.Members() {
+		if !k.allows([]byte(m.Name)) {
+			return fault.New(ErrBody, op, "a %s body has no member %q", k, m.Name)
+		}
+		if !hasForm(m.Name, m.Value) {
+			return fault.New(ErrBody, op, "the member %s of a %s body is not of its form", m.Name, k)
+		}
+	}
+	return nil
+}
+
+// hasForm is body.set for a value that is being written.
+func hasForm(name string, v canon.Value) bool {
+	raw := func() []byte { return canon.AppendString(nil, v.Str()) }
+	switch name {
+	case "att":
+		return v.Kind() == canon.KindArray && v.Len() > 0
+	case "refs":
+		return v.Kind() == canon.KindObject
+	case "scope":
+		return v.Kind() == canon.KindString && isText(raw()) && len(raw()) <= maxScope+2
+	case "delta":
+		return v.Kind() == canon.KindArray
+	case "world":
+		return v.Kind() == canon.KindString && len(raw()) == 66
 	}
 	return true
 }

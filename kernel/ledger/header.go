@@ -98,7 +98,11 @@ func ID(header []byte) canon.Digest { return canon.Hash(entryTag, header) }
 
 // ParseHeader reads a header. It accepts exactly what [Header.Append] writes:
 // any other spelling, order, member or version is refused.
-func ParseHeader(b []byte) (Header, error) {
+func ParseHeader(b []byte) (Header, error) { return parseHeader(b, "", true) }
+
+// parseHeader is [ParseHeader] without copies of what the caller knows or
+// does not want: a run that is the expected one, and the time.
+func parseHeader(b []byte, expected RunID, wantTime bool) (Header, error) {
 	var h Header
 	if len(b) > MaxHeader {
 		return h, fault.New(ErrHeader, "ledger.ParseHeader", "%d bytes are over the limit of %d", len(b), MaxHeader)
@@ -107,7 +111,7 @@ func ParseHeader(b []byte) (Header, error) {
 	p.expect(`{"bind":"`)
 	h.Bind = p.digest()
 	p.expect(`","kind":"`)
-	h.Kind = Kind(p.text())
+	h.Kind = Kind(intern(p.raw()))
 	p.expect(`","n":`)
 	h.N = p.integer()
 	p.expect(`,"prev":`)
@@ -119,13 +123,19 @@ func ParseHeader(b []byte) (Header, error) {
 		p.expect(`"`)
 	}
 	p.expect(`,"run":"`)
-	h.Run = RunID(p.text())
+	if run := p.raw(); string(run) == string(expected) {
+		h.Run = expected
+	} else {
+		h.Run = RunID(run)
+	}
 	p.expect(`","size":`)
 	h.Size = p.integer()
 	p.expect(`,"t":"`)
-	h.T = p.text()
+	if t := p.raw(); wantTime {
+		h.T = string(t)
+	}
 	p.expect(`","type":"`)
-	h.Type = p.text()
+	h.Type = intern(p.raw())
 	p.expect(`","v":1}`)
 	if p.failed || len(p.rest) != 0 || !h.Run.Valid() {
 		return Header{}, fault.New(ErrHeader, "ledger.ParseHeader", "not a canonical header of version 1, from byte %d", len(b)-len(p.rest))
@@ -153,49 +163,50 @@ func (p *parser) digest() (d canon.Digest) {
 		p.failed = true
 		return d
 	}
+	hex := p.rest[:n]
+	var bad byte
 	for i := range d {
-		hi, ok1 := nibble(p.rest[2*i])
-		lo, ok2 := nibble(p.rest[2*i+1])
-		if !ok1 || !ok2 {
-			p.failed = true
-			return d
-		}
-		d[i] = hi<<4 | lo
+		high, low := nibbles[hex[2*i]], nibbles[hex[2*i+1]]
+		bad |= high | low
+		d[i] = high<<4 | low
 	}
+	p.failed = bad >= 16
 	p.rest = p.rest[n:]
 	return d
 }
 
-func nibble(c byte) (byte, bool) {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0', true
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10, true
+// nibbles is the value of each lower-case hexadecimal digit, and 16 for all
+// else.
+var nibbles = func() (t [256]byte) {
+	for i := range t {
+		t[i] = 16
 	}
-	return 0, false
-}
+	for i := range byte(16) {
+		t["0123456789abcdef"[i]] = i
+	}
+	return t
+}()
 
-// text reads up to a quotation mark. Header strings are printable ASCII
+// raw reads up to a quotation mark. Header strings are printable ASCII
 // without escapes, so that their spelling is unique.
-func (p *parser) text() string {
+func (p *parser) raw() []byte {
 	if p.failed {
-		return ""
+		return nil
 	}
 	end := bytes.IndexByte(p.rest, '"')
 	if end <= 0 {
 		p.failed = true
-		return ""
-	}
-	for _, c := range p.rest[:end] {
-		if !plain(c) {
-			p.failed = true
-			return ""
-		}
+		return nil
 	}
 	s := p.rest[:end]
+	for _, c := range s {
+		if !plain(c) {
+			p.failed = true
+			return nil
+		}
+	}
 	p.rest = p.rest[end:]
-	return intern(s)
+	return s
 }
 
 // intern spares the copy of the strings that nearly every header has.

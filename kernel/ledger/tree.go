@@ -18,10 +18,10 @@ type Tree struct {
 
 // Append adds the id of the next entry.
 func (t *Tree) Append(id canon.Digest) {
-	h := tlog.RecordHash(id[:])
+	h := tlog.Hash(canon.Hash("\x00", id[:])) // tlog.RecordHash, without its allocations
 	for n := t.count; n&1 == 1; n >>= 1 {
 		last := len(t.stack) - 1
-		h = tlog.NodeHash(t.stack[last], h)
+		h = tlog.Hash(canon.Hash("\x01", t.stack[last][:], h[:])) // tlog.NodeHash
 		t.stack = t.stack[:last]
 	}
 	t.stack = append(t.stack, h)

@@ -236,6 +236,7 @@ type verifier struct {
 	calls    map[int64]bool // open calls
 	unread   int64          // outcomes whose call is not known, because their body is not there
 	lost     bool           // a commit could not be folded, so the world is not known
+	members  bodyReader
 	binder   *canon.Binder
 	count    counter
 	retired  bool
@@ -265,7 +266,7 @@ func (v *verifier) entry(e *Entry) error {
 	if id != e.ID {
 		v.fail(iHashes, Finding{Code: ErrIDMismatch, N: n, Where: "header", Expected: e.ID.String(), Found: id.String(), Msg: "the id is not that of the header"})
 	}
-	h, err := ParseHeader(e.Header)
+	h, err := parseHeader(e.Header, v.ev.Run, false)
 	if err != nil {
 		v.failErr(iLoad, n, "header", ErrHeader, err)
 		v.step(id)
@@ -323,7 +324,7 @@ func (v *verifier) body(e *Entry, h *Header, n int64) (m body, ok bool, err erro
 		v.fail(iHashes, Finding{Code: ErrBadContent, N: n, Where: "body", Expected: BodyType, Found: h.Type, Msg: "a body of another type"})
 		return m, false, nil
 	}
-	if m, err = checkMembers(h.Kind, e.Body); err != nil {
+	if m, err = v.members.read(h.Kind, e.Body); err != nil {
 		v.failErr(iHashes, n, "body", ErrBadContent, err)
 		return m, false, nil
 	}
