@@ -27,7 +27,7 @@ type notebook struct {
 func overStdio(t *testing.T) *notebook {
 	t.Helper()
 	n := newNotebook(t)
-	server := fmt.Sprintf("%s shim -- %s -file %s", programs.reprise, programs.mcpserver, n.notes)
+	server := fmt.Sprintf("%s mcp-shim -- %s -file %s", programs.reprise, programs.mcpserver, n.notes)
 	n.argv = []string{programs.agent, "-stream", "-server", server}
 	return n
 }
@@ -69,9 +69,7 @@ func newNotebook(t *testing.T) *notebook {
 // with returns a command line of reprise around the agent.
 func (n *notebook) with(verb []string, more ...string) []string {
 	args := append([]string{}, verb...)
-	if verb[0] != "replay" {
-		args = append(args, n.flags...)
-	} else if len(n.flags) > 0 {
+	if verb[0] != "replay" { // a replay reaches no upstream
 		args = append(args, n.flags...)
 	}
 	return append(append(append(args, "--"), n.argv...), more...)
