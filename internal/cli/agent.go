@@ -190,8 +190,11 @@ func (a *app) record(ctx context.Context, agent, upstreams []string, title strin
 		return a.recordFailed(err)
 	}
 	a.status = res.Status
-	if err := s.summarise(ctx, res.Run, "recorded", nil,
-		"show last", "verify last", "replay last -- "+quoteAll(agent)); err != nil {
+	next := []string{"show last", "verify last", "replay last -- " + quoteAll(agent)}
+	if res.Counts.Calls == 0 {
+		next = nil
+	}
+	if err := s.summarise(ctx, res.Run, "recorded", nil, next...); err != nil {
 		return err
 	}
 	if res.Counts.Calls > 0 {

@@ -122,7 +122,7 @@ func (t *timeline) outcome(ctx context.Context, o *ledger.Opened) error {
 	if end := When(o.T); !c.At.IsZero() && !end.IsZero() {
 		c.Took = max(0, end.Sub(c.At))
 	}
-	if c.Answer, err = t.answer(ctx, o.N, out); err != nil {
+	if c.Answer, err = t.answer(ctx, c, o.N, out); err != nil {
 		return err
 	}
 	if c.Usage != nil && c.Unpriced == "" && c.Model != "" && !c.At.IsZero() {
@@ -135,10 +135,17 @@ func (t *timeline) outcome(ctx context.Context, o *ledger.Opened) error {
 
 // answer reads what the outcome says. Contents that are absent, withheld or
 // in a coding that is not known say nothing.
-func (t *timeline) answer(ctx context.Context, n int64, out effect.Outcome) (Answer, error) {
+func (t *timeline) answer(ctx context.Context, c *Call, n int64, out effect.Outcome) (Answer, error) {
 	o, err := t.read.Open(ctx, n)
 	if err != nil {
 		return Answer{}, absent(err)
+	}
+	if out.Status == effect.Interrupted {
+		// A killed recorder's calls are closed later: what came says how long
+		// it took, the outcome's own time does not.
+		if c.Took, err = t.came(ctx, o); err != nil {
+			return Answer{}, absent(err)
+		}
 	}
 	i := Content(o)
 	if i < 0 || o.Att[i].Size > maxRead {
@@ -153,6 +160,23 @@ func (t *timeline) answer(ctx context.Context, n int64, out effect.Outcome) (Ans
 		return Answer{}, nil
 	}
 	return Read(o.Att[i].Type, b), nil
+}
+
+// came returns how long after the call the last part of an answer came.
+func (t *timeline) came(ctx context.Context, o *ledger.Opened) (d time.Duration, err error) {
+	i := o.Attachment(drive.TimingName)
+	if i < 0 {
+		return 0, nil
+	}
+	b, err := t.read.Bytes(ctx, o, i)
+	if err != nil {
+		return 0, err
+	}
+	parts, err := drive.ParseTiming(b)
+	for _, p := range parts {
+		d += p.After
+	}
+	return d, err
 }
 
 // absent turns an error that says no more than that contents are not there
