@@ -45,7 +45,7 @@ func newSample(sh shape) (*sample, error) {
 	w := newWriter(1)
 	at := ledger.Position{}
 	for i := range sh.entries {
-		d := ledger.Draft{Kind: ledger.KindEvent, Scope: s.scope.ID, T: "2026-01-02T03:04:05.000006Z"}
+		d := ledger.Draft{Run: s.run, Kind: ledger.KindEvent, Scope: s.scope.ID, T: "2026-01-02T03:04:05.000006Z"}
 		if i == 0 {
 			d.Kind, d.Body = ledger.KindOpen, canon.Object(canon.M("engine", canon.String("bench")))
 		} else if d.Body, err = w.eventBody(i, sh); err != nil {
