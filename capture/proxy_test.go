@@ -23,8 +23,6 @@ import (
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
 
-var ledgerNone canon.Value
-
 func upstream(t testing.TB, h http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(h)

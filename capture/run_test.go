@@ -169,6 +169,7 @@ func (a *agent) record() (*capture.Result, string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	a.verify(r.Run)
 	return r, out.String()
 }
 
@@ -179,6 +180,7 @@ func (a *agent) replayOf(run ledger.RunID) (*capture.Result, string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	a.verify(r.Run)
 	return r, out.String()
 }
 
