@@ -323,6 +323,9 @@ func TestRunStatuses(t *testing.T) {
 	if _, err = capture.Record(t.Context(), base("no-such-program-anywhere")); fault.CodeOf(err) != capture.ErrNotFound {
 		t.Errorf("a program that is not there = %v", err)
 	}
+	if _, err = capture.Record(t.Context(), base(t.TempDir())); fault.CodeOf(err) != capture.ErrNotStarted {
+		t.Errorf("Record of a folder = %v, want %v", err, capture.ErrNotStarted)
+	}
 	if _, err = capture.Record(t.Context(), base("/dev/null")); fault.CodeOf(err) != capture.ErrNotStarted {
 		t.Errorf("a program that cannot be run = %v", err)
 	}
