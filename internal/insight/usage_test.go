@@ -45,12 +45,14 @@ func TestReadTakesWhatTheProviderSays(t *testing.T) {
 		{
 			"a stream without usage has none", "text/event-stream",
 			events(`{"model":"gpt-4o","choices":[{"delta":{"content":"Hi"}}]}`, `[DONE]`),
-			insight.Answer{Model: "gpt-4o", Text: "Hi"}, nil,
+			insight.Answer{Model: "gpt-4o", Text: "Hi"},
+			nil,
 		},
 		{
 			"embeddings", "application/json",
 			`{"object":"list","data":[],"model":"text-embedding-3-small","usage":{"prompt_tokens":8,"total_tokens":8}}`,
-			insight.Answer{Model: "text-embedding-3-small"}, &budget.Usage{Input: 8},
+			insight.Answer{Model: "text-embedding-3-small"},
+			&budget.Usage{Input: 8},
 		},
 		{
 			"response", "application/json",
@@ -63,7 +65,8 @@ func TestReadTakesWhatTheProviderSays(t *testing.T) {
 			"streamed response", "text/event-stream",
 			"event: response.created\n" + events(`{"type":"response.created","response":{"object":"response","model":"gpt-5","service_tier":"default"}}`, `{"type":"response.output_text.delta","delta":"Hi"}`,
 				`{"type":"response.output_item.done","item":{"type":"function_call","name":"f"}}`, `{"type":"response.completed","response":{"model":"gpt-5","usage":{"input_tokens":10,"output_tokens":9}}}`),
-			insight.Answer{Model: "gpt-5", Text: "Hi", Tools: []string{"f"}}, &budget.Usage{Input: 10, Output: 9},
+			insight.Answer{Model: "gpt-5", Text: "Hi", Tools: []string{"f"}},
+			&budget.Usage{Input: 10, Output: 9},
 		},
 		{
 			"message", "application/json",
@@ -90,7 +93,8 @@ func TestReadTakesWhatTheProviderSays(t *testing.T) {
 		{
 			"generated content as an array", "application/json",
 			`[{"candidates":[{"content":{"parts":[{"text":"H"}]}}],"modelVersion":"g","usageMetadata":{"promptTokenCount":2,"candidatesTokenCount":1}},{"candidates":[{"content":{"parts":[{"text":"i"}]}}],"modelVersion":"g","usageMetadata":{"promptTokenCount":2,"candidatesTokenCount":2}}]`,
-			insight.Answer{Model: "g", Text: "Hi"}, &budget.Usage{Input: 2, Output: 2},
+			insight.Answer{Model: "g", Text: "Hi"},
+			&budget.Usage{Input: 2, Output: 2},
 		},
 		{"an error", "application/json", `{"error":{"message":"no"}}`, insight.Answer{}, nil},
 		{"counts that contradict themselves", "application/json", `{"choices":[],"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":2}}}`, insight.Answer{}, nil},
