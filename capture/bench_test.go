@@ -86,7 +86,7 @@ func drivePosts(b *testing.B, url, body string, n int) {
 				if i > int64(n) {
 					return
 				}
-				resp, err := client.Post(url, "application/json", strings.NewReader(fmt.Sprintf(body, i))) //nolint:noctx // a benchmark
+				resp, err := client.Post(url, "application/json", strings.NewReader(fmt.Sprintf(body, i)))
 				if err != nil {
 					failed.Add(1)
 					continue

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -178,6 +177,3 @@ func (r *Recorded) rules(now *rules) *rules {
 }
 
 var _ effect.Source = (*Journal)(nil)
-
-// readerOf returns a reader of a run.
-func readerOf(store drive.Store, run ledger.RunID) *drive.Reader { return drive.NewReader(store, run) }

@@ -123,7 +123,6 @@ type got struct {
 	status   int
 	header   http.Header
 	body     []byte
-	parts    []string
 	trailers http.Header
 	err      error
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ files in the folder demo beside it.`,
 		Args:    exactly(0, "no arguments"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
 	}
-	cmd.AddCommand(a.demoAgentCommand(), a.demoToolCommand())
+	cmd.AddCommand(a.demoAgentCommand(), a.demoToolCommand(), a.demoModelCommand())
 	return cmd
 }
 
@@ -76,6 +77,36 @@ func (*app) demoToolCommand() *cobra.Command {
 				return fault.Wrap(ErrDemo, "cli.demo", err, "the MCP server")
 			}
 			return nil
+		},
+	}
+}
+
+// demoModelCommand lends the sample model to a command, so that somebody
+// without a key can record an agent of their own.
+func (a *app) demoModelCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "model -- CMD…", Short: "Run a command with the sample model as its OpenAI",
+		Long: `Runs a command whose OPENAI_BASE_URL points to the sample model. What the model
+says makes little sense, but it is a model as far as any client can tell.`,
+		Example: example("reprise demo model -- reprise record -- sh agent.sh"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, argv, err := agentCommand(cmd, args, 0)
+			if err != nil {
+				return err
+			}
+			t := &tour{a: a}
+			if err := t.startModel(); err != nil {
+				return err
+			}
+			defer t.model.Close()
+			c := exec.CommandContext(cmd.Context(), argv[0], argv[1:]...)
+			c.Env, c.Stdin, c.Stdout, c.Stderr = a.env, a.stdin, a.stdout, a.stderr
+			err = c.Run()
+			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+				a.status = exit.ExitCode()
+				return nil
+			}
+			return fault.Wrap(ErrFile, "cli.demo", err, "starting %s", argv[0])
 		},
 	}
 }
