@@ -34,7 +34,7 @@ func (s *Server) bundleRoutes() {
 		Description: "One file that others can verify offline with the public root key, and import. A bundle that is cut off does not verify.",
 		Responses:   binary(api.BundleType, "The bundle"), Errors: failures(http.StatusNotFound),
 	}, func(ctx context.Context, in *struct {
-		named
+		RunPath
 		Alone bool `query:"alone" doc:"Leave out the runs that the run stands on"`
 	},
 	) (*huma.StreamResponse, error) {

@@ -38,7 +38,7 @@ func (s *Server) contentRoutes() {
 			"They are sent as a download and never to be rendered. An entry of a replay that points at its record gives the bytes from there.",
 		Responses: binary("*/*", "The recorded bytes"), Errors: failures(http.StatusNotFound),
 	}, func(ctx context.Context, in *struct {
-		named
+		RunPath
 		N    int64  `path:"n" minimum:"0" maximum:"9007199254740991" doc:"Number of the entry"`
 		Name string `path:"name" maxLength:"1024" doc:"Name of the attachment" example:"response"`
 	},

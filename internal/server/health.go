@@ -48,6 +48,16 @@ func (s *Server) ready(ctx context.Context) error {
 // document returns the OpenAPI document, indented so that its changes read
 // well.
 func document(doc *huma.OpenAPI) ([]byte, error) {
+	for _, path := range doc.Paths {
+		for _, op := range []*huma.Operation{path.Get, path.Post, path.Put, path.Patch, path.Delete} {
+			// huma describes 422 for what does not validate; here that is 400,
+			// the status of its class. A route that answers 422 says so in
+			// words of its own.
+			if op != nil && op.Responses["422"] != nil && op.Responses["422"].Description == http.StatusText(http.StatusUnprocessableEntity) {
+				delete(op.Responses, "422")
+			}
+		}
+	}
 	b, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return nil, fault.Wrap(fault.ErrUnknown, "server.document", err, "the routes cannot be described")

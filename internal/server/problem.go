@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
 
 	"github.com/reprise-dev/reprise/api"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -112,8 +113,13 @@ func newProblem(status int, msg string, errs ...error) huma.StatusError {
 		if !ok {
 			continue // texts of parsers repeat what was sent
 		}
-		// The value is left out: it is what was sent.
-		p.Errors = append(p.Errors, api.ProblemDetail{Message: d.ErrorDetail().Message, Location: d.ErrorDetail().Location})
+		// The value is left out: it is what was sent. So is the name of what
+		// the document does not know.
+		x := api.ProblemDetail{Message: d.ErrorDetail().Message, Location: d.ErrorDetail().Location}
+		if x.Message == validation.MsgUnexpectedProperty || strings.HasPrefix(x.Location, "query.") && strings.HasPrefix(x.Message, "unknown") {
+			x.Location, _, _ = strings.Cut(x.Location, ".")
+		}
+		p.Errors = append(p.Errors, x)
 	}
 	return p
 }

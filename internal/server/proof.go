@@ -25,7 +25,7 @@ func (s *Server) proofRoutes() {
 	huma.Register(s.api, huma.Operation{
 		OperationID: "listHeads", Method: http.MethodGet, Path: "/v1/runs/{run}/heads", Tags: []string{tagProof},
 		Summary: "List the signed heads of a run", Errors: failures(http.StatusNotFound),
-	}, func(ctx context.Context, in *named) (*answer[api.HeadList], error) {
+	}, func(ctx context.Context, in *RunPath) (*answer[api.HeadList], error) {
 		return of(s.heads(ctx, in.Run))
 	})
 	huma.Register(s.api, huma.Operation{
@@ -35,7 +35,7 @@ func (s *Server) proofRoutes() {
 			"What is wrong with the run is in the report, and the answer is 200 all the same.",
 		Errors: failures(http.StatusNotFound),
 	}, func(ctx context.Context, in *struct {
-		named
+		RunPath
 		Body *api.VerifyRequest
 	},
 	) (*answer[api.Report], error) {

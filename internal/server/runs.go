@@ -42,8 +42,8 @@ func failures(more ...int) []int {
 	return append(more, http.StatusBadRequest, http.StatusForbidden, http.StatusInternalServerError, http.StatusServiceUnavailable)
 }
 
-// named is a run in a path.
-type named struct {
+// RunPath is a run in a path. It is exported because huma sees nothing else.
+type RunPath struct {
 	Run string `path:"run" maxLength:"36" doc:"A run: its id, the beginning of one that no other shares, last, or last~N" example:"last"`
 }
 
@@ -66,7 +66,7 @@ func (s *Server) runRoutes() {
 	huma.Register(s.api, huma.Operation{
 		OperationID: "getRun", Method: http.MethodGet, Path: "/v1/runs/{run}", Tags: []string{tagRuns},
 		Summary: "Get a run", Errors: failures(http.StatusNotFound),
-	}, func(ctx context.Context, in *named) (*answer[api.RunDetail], error) {
+	}, func(ctx context.Context, in *RunPath) (*answer[api.RunDetail], error) {
 		return of(s.run(ctx, in.Run))
 	})
 	huma.Register(s.api, huma.Operation{
@@ -75,7 +75,7 @@ func (s *Server) runRoutes() {
 		Description: "In order, in pages. Entries are as they are stored: nothing is checked; see verify.",
 		Errors:      failures(http.StatusNotFound),
 	}, func(ctx context.Context, in *struct {
-		named
+		RunPath
 		From  int64 `query:"from" minimum:"0" maximum:"9007199254740991" default:"0" doc:"Number of the first entry"`
 		Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many entries at most; a page with large bodies has fewer"`
 	},
