@@ -21,7 +21,7 @@ type Reader struct {
 	run   ledger.RunID
 
 	mu     sync.Mutex
-	window map[int64]*ledger.Opened
+	window map[place]*ledger.Opened
 	chunks map[canon.Digest][]byte
 	held   int
 }
@@ -35,7 +35,13 @@ const (
 
 // NewReader returns a reader of a run.
 func NewReader(store Store, run ledger.RunID) *Reader {
-	return &Reader{store: store, run: run, window: map[int64]*ledger.Opened{}, chunks: map[canon.Digest][]byte{}}
+	return &Reader{store: store, run: run, window: map[place]*ledger.Opened{}, chunks: map[canon.Digest][]byte{}}
+}
+
+// place is where an entry stands. A branch's history is in more than one run.
+type place struct {
+	run ledger.RunID
+	n   int64
 }
 
 // Run returns the run that is read.
@@ -43,16 +49,35 @@ func (r *Reader) Run() ledger.RunID { return r.run }
 
 // Open returns entry n, which must have its body.
 func (r *Reader) Open(ctx context.Context, n int64) (*ledger.Opened, error) {
+	return r.open(ctx, place{r.run, n})
+}
+
+// Place returns entry n of whichever run.
+func (r *Reader) Place(ctx context.Context, run ledger.RunID, n int64) (*ledger.Opened, error) {
+	return r.open(ctx, place{run, n})
+}
+
+// Ref returns the entry that ref names, of whichever run: a branch's record
+// stands in part in its source.
+func (r *Reader) Ref(ctx context.Context, ref ledger.Ref) (*ledger.Opened, error) {
+	o, err := r.open(ctx, place{ref.Run, ref.N})
+	if err == nil && o.ID != ref.ID {
+		return nil, fault.New(ErrLineage, "drive.Reader", "entry %d of run %s is not the one that is meant", ref.N, ref.Run)
+	}
+	return o, err
+}
+
+func (r *Reader) open(ctx context.Context, at place) (*ledger.Opened, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if o := r.window[n]; o != nil {
+	if o := r.window[at]; o != nil {
 		return r.ready(ctx, o)
 	}
 	if len(r.window) > maxWindow {
 		clear(r.window)
 	}
-	last := n + readAhead
-	for e, err := range r.store.Read(ctx, r.run, n) {
+	last := at.n + readAhead
+	for e, err := range r.store.Read(ctx, at.run, at.n) {
 		if err != nil {
 			return nil, err
 		}
@@ -60,14 +85,14 @@ func (r *Reader) Open(ctx context.Context, n int64) (*ledger.Opened, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.window[o.N] = &o
+		r.window[place{at.run, o.N}] = &o
 		if o.N >= last {
 			break
 		}
 	}
-	o := r.window[n]
+	o := r.window[at]
 	if o == nil {
-		return nil, fault.New(ledger.ErrNotFound, "drive.Reader", "run %s has no entry %d", r.run, n)
+		return nil, fault.New(ledger.ErrNotFound, "drive.Reader", "run %s has no entry %d", at.run, at.n)
 	}
 	return r.ready(ctx, o)
 }
@@ -80,21 +105,9 @@ func (r *Reader) ready(ctx context.Context, o *ledger.Opened) (*ledger.Opened, e
 	return o, r.resolve(ctx, o)
 }
 
-// All yields the entries of the run in order. Their contents are not
-// resolved; absent bodies are yielded as absent.
+// All yields the history of the run; see [Lineage].
 func (r *Reader) All(ctx context.Context) iter.Seq2[*ledger.Opened, error] {
-	return func(yield func(*ledger.Opened, error) bool) {
-		for e, err := range r.store.Read(ctx, r.run, 0) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			o, err := ledger.Parse(e)
-			if !yield(&o, err) || err != nil {
-				return
-			}
-		}
-	}
+	return Lineage(ctx, r.store, r.run)
 }
 
 // resolve gives an entry that points at another one, because its contents
