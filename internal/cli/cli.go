@@ -102,10 +102,10 @@ func (a *app) fail(cmd *cobra.Command, err error) int {
 	}
 	code := fault.CodeOf(err)
 	msg := strings.TrimPrefix(err.Error(), code.Error()+": ")
-	fmt.Fprintf(a.stderr, "reprise: %s: %s\n", a.err.bad(code.Error()), msg)
+	fmt.Fprintf(a.stderr, "reprise: %s: %s\n", a.err.bad(clean(code.Error())), clean(msg))
 	if e != nil {
 		for _, d := range e.Detail {
-			fmt.Fprintf(a.stderr, "  %s\n", d)
+			fmt.Fprintf(a.stderr, "  %s\n", clean(d))
 		}
 	}
 	if h := a.hint(cmd, code); h != "" {
