@@ -64,6 +64,7 @@ type watch struct {
 	s    *Server
 	run  ledger.RunID // empty: all
 	seen map[ledger.RunID]int64
+	past bool      // the stream of one run begins behind its seal
 	last time.Time // when something was sent
 	hc   huma.Context
 }
@@ -80,6 +81,7 @@ func (w *watch) begin(ctx context.Context, name string, from int64, last string)
 		}
 		w.run = info.Run
 		w.seen[info.Run] = from
+		w.past = info.Sealed && from >= info.At.Count
 		return nil
 	}
 	return w.each(ctx, func(info ledger.RunInfo) error {
@@ -138,7 +140,7 @@ func (w *watch) look(ctx context.Context) (done bool, err error) {
 	if w.run != "" {
 		at, err := w.s.store.At(ctx, w.run)
 		if err != nil || at.Count <= w.seen[w.run] {
-			return false, err
+			return w.past, err
 		}
 		return w.send(ctx, w.run)
 	}
