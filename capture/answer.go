@@ -2,8 +2,10 @@ package capture
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/reprise-dev/reprise/internal/drive"
@@ -25,6 +27,10 @@ func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 			h.broken(w, err)
 			return
 		}
+		if o.Data.Get("broke").Str() == byClient {
+			// The upstream was still silent when the client gave up; so is this.
+			<-r.Context().Done()
+		}
 		h.noAnswer(w, o)
 		return
 	}
@@ -38,11 +44,16 @@ func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 		h.broken(w, err)
 		return
 	}
+	if rec := h.p.o.Record; rec != nil && a.broke == "" && r.Method == http.MethodGet && strings.HasPrefix(a.headers.Get("Content-Type"), "text/event-stream") {
+		// A stream of what a server says of its own accord went on beside
+		// other calls. It ends when those have come, not before.
+		a.hold = func() { rec.Journal.await(r.Context(), x.Record().Outcome.N) }
+	}
 	a.give(w, r, h.p.o.Pace)
 }
 
 // cannot answers when the record is there but cannot be answered with.
-func (h *handler) cannot(ctx context.Context, w http.ResponseWriter, x *drive.Exchange, err error) {
+func (*handler) cannot(ctx context.Context, w http.ResponseWriter, x *drive.Exchange, err error) {
 	if end := x.End(ctx, effect.Outcome{Status: effect.Error, Code: fault.CodeOf(err)}); end != nil {
 		err = end
 	}
@@ -52,14 +63,13 @@ func (h *handler) cannot(ctx context.Context, w http.ResponseWriter, x *drive.Ex
 // recording is a recorded answer, ready to be given.
 type recording struct {
 	status   int
-	head     canon.Value
 	headers  http.Header
 	trailers http.Header
 	body     []byte
 	parts    []drive.Part
 	resized  bool // the body is not as long as it was
 	broke    string
-	chunked  bool
+	hold     func() // waits before the end; may be nil
 }
 
 func (h *handler) recorded(ctx context.Context, to route, c *effect.Call, x *drive.Exchange, o effect.Outcome) (*recording, error) {
@@ -69,7 +79,7 @@ func (h *handler) recorded(ctx context.Context, to route, c *effect.Call, x *dri
 	}
 	a := &recording{
 		status: int(status), headers: http.Header{}, trailers: http.Header{}, resized: len(o.Redacted) > 0,
-		broke: o.Data.Get("broke").Str(), chunked: !o.Data.Get("transfer").IsZero(),
+		broke: o.Data.Get("broke").Str(),
 	}
 	if o.Status == effect.Interrupted && a.broke == "" {
 		a.broke = byUpstream
@@ -136,9 +146,7 @@ func (h *handler) readdress(ctx context.Context, a *recording, now *rpc, x *driv
 // give writes the answer.
 func (a *recording) give(w http.ResponseWriter, r *http.Request, pace float64) {
 	out := w.Header()
-	for name, values := range a.headers {
-		out[name] = values
-	}
+	maps.Copy(out, a.headers)
 	exactly(out)
 	if out["Content-Length"] != nil && a.resized && a.broke == "" && r.Method != http.MethodHead {
 		out["Content-Length"] = []string{strconv.Itoa(len(a.body))} // stand-ins have other lengths
@@ -148,6 +156,12 @@ func (a *recording) give(w http.ResponseWriter, r *http.Request, pace float64) {
 	}
 	w.WriteHeader(a.status)
 	a.write(w, r, pace)
+	if a.hold != nil {
+		if f, ok := w.(http.Flusher); ok {
+			f.Flush()
+		}
+		a.hold()
+	}
 	if a.broke != "" {
 		if f, ok := w.(http.Flusher); ok {
 			f.Flush()

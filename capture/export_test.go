@@ -9,3 +9,9 @@ func RedactParts(r *Redactor, parts ...string) string {
 	}
 	return string(s.write(out, nil, true))
 }
+
+// RedactHeader returns what is stored of one header.
+func RedactHeader(r *Redactor, name, value string) string {
+	stored, _, _ := r.redactHeader(name, value)
+	return stored
+}

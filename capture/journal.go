@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -20,12 +19,14 @@ type Journal struct {
 	open canon.Value // data of the open entry
 	last ledger.Ref  // the last entry that was read
 	seal canon.Value // body of the seal, if it was read
+
+	changed chan struct{} // closed when a record is used
 }
 
 // ReadJournal reads the first count entries of a run, or all if count is not
 // positive.
 func ReadJournal(ctx context.Context, store ledger.Store, run ledger.RunID, count int64) (*Journal, error) {
-	j := &Journal{j: effect.NewJournal(), last: ledger.Ref{N: -1}}
+	j := &Journal{j: effect.NewJournal(), last: ledger.Ref{N: -1}, changed: make(chan struct{})}
 	for e, err := range store.Read(ctx, run, 0) {
 		if err != nil {
 			return nil, err
@@ -71,7 +72,30 @@ func (*Journal) Name() string { return "journal" }
 func (j *Journal) Answer(k effect.Key, c *effect.Call) (effect.Answer, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.j.Answer(k, c)
+	a, err := j.j.Answer(k, c)
+	if err == nil {
+		close(j.changed)
+		j.changed = make(chan struct{})
+	}
+	return a, err
+}
+
+// await returns when every call that was recorded before entry n has come, or
+// ctx is done.
+func (j *Journal) await(ctx context.Context, n int64) {
+	for {
+		j.mu.Lock()
+		left, changed := j.j.Left(), j.changed
+		j.mu.Unlock()
+		if len(left) == 0 || left[0].Call.N > n {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // AnyCredential makes calls match whatever credential they were made with.
@@ -153,6 +177,3 @@ func (r *Recorded) rules(now *rules) *rules {
 }
 
 var _ effect.Source = (*Journal)(nil)
-
-// readerOf returns a reader of a run.
-func readerOf(store drive.Store, run ledger.RunID) *drive.Reader { return drive.NewReader(store, run) }

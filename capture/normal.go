@@ -162,16 +162,17 @@ func newRules(list []Normaliser, s Setting) (*rules, error) {
 	return r, nil
 }
 
+// hints returns texts that stand in every body in which the steps lead to
+// something. A name is looked for without its first quotation mark, which is
+// everywhere.
 func hints(steps []string) (all [][]byte) {
 	for _, s := range steps {
-		suffix, wild := strings.CutPrefix(s, "*")
-		switch {
-		case !wild:
-			all = append(all, []byte(`"`+s+`"`))
-		case suffix != "" && suffix != "*":
-			all = append(all, []byte(suffix+`"`))
+		if name := strings.TrimLeft(s, "*"); name != "" {
+			all = append(all, []byte(name+`"`))
 		}
 	}
+	// The longest is the rarest and decides first.
+	slices.SortStableFunc(all, func(a, b []byte) int { return len(b) - len(a) })
 	return all
 }
 

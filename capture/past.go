@@ -45,13 +45,10 @@ func (p *Proxy) Take(ctx context.Context, upstream string, e *Past) error {
 		return fault.New(ErrUpstream, op, "there is no upstream %q", upstream)
 	}
 	h := &handler{p: p, u: u}
+	if err := e.Check(p.o.MaxRequest); err != nil {
+		return err
+	}
 	r := e.request(ctx)
-	if headSize(r.Header)+len(r.URL.RawQuery)+len(r.URL.Path) > maxHead || headSize(e.ResponseHeader) > maxHead {
-		return fault.New(ErrTooLarge, op, "the head of a request or of an answer is over the limit of %d bytes", maxHead)
-	}
-	if int64(len(e.Body)) > p.o.MaxRequest {
-		return fault.New(ErrTooLarge, op, "a request of %d bytes; the limit is %d", len(e.Body), p.o.MaxRequest)
-	}
 	x, err := p.s.Begin(ctx, h.call(r, routeOf(r, e.Body), e.Body))
 	if err != nil {
 		return err
@@ -72,6 +69,22 @@ func (p *Proxy) Take(ctx context.Context, upstream string, e *Past) error {
 		o.Data = o.Data.With("message", canon.String(e.Why))
 	}
 	return x.End(ctx, o)
+}
+
+// Check refuses what a proxy would not have taken: a head that no ledger body
+// holds, or a request over the limit; 0 is [DefaultMaxRequest].
+func (e *Past) Check(maxRequest int64) error {
+	const op = "capture.Check"
+	if maxRequest == 0 {
+		maxRequest = DefaultMaxRequest
+	}
+	if headSize(e.Header)+len(e.URL.RawQuery)+len(e.URL.Path) > maxHead || headSize(e.ResponseHeader)+headSize(e.Trailer) > maxHead {
+		return fault.New(ErrTooLarge, op, "the head of a request or of an answer is over the limit of %d bytes", maxHead)
+	}
+	if int64(len(e.Body)) > maxRequest {
+		return fault.New(ErrTooLarge, op, "a request of %d bytes; the limit is %d", len(e.Body), maxRequest)
+	}
+	return nil
 }
 
 // request returns the request as the handler of a listener would get it.

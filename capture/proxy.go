@@ -38,6 +38,7 @@ const (
 // Limits of the proxies, where options give none.
 const (
 	DefaultMaxRequest = 64 << 20
+	DefaultGrace      = 250 * time.Millisecond
 	holdMax           = 256 << 10 // an answer up to this length is held until it is durable
 	partMax           = 64 << 10  // of one read of an answer that streams
 )
@@ -61,6 +62,10 @@ type Options struct {
 	// Replaying says that the record answers everything: servers behind
 	// shims are not started.
 	Replaying bool
+
+	// Grace is how long an answer may go on when its client is gone; if it
+	// ends by itself in that time it is a whole answer. 0: [DefaultGrace].
+	Grace time.Duration
 
 	// Pace is how fast recorded answers are given: 0 at once, 1 as they came,
 	// 2 twice as fast.
@@ -99,6 +104,9 @@ func New(s *drive.Session, o Options) (*Proxy, error) {
 	}
 	if o.MaxRequest == 0 {
 		o.MaxRequest = DefaultMaxRequest
+	}
+	if o.Grace == 0 {
+		o.Grace = DefaultGrace
 	}
 	if o.Redactor == nil {
 		o.Redactor = NewRedactor([32]byte{}, nil)

@@ -130,6 +130,7 @@ func TestStreamKeepsEveryPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer resp.Body.Close()
 	var parts []string
 	buf := make([]byte, 4096)
 	for {
@@ -380,6 +381,7 @@ func TestClientLeavesEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer resp.Body.Close()
 	if _, err := io.ReadFull(resp.Body, make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}
@@ -468,5 +470,39 @@ func TestPace(t *testing.T) {
 	}
 	if d := took(0); d > 50*time.Millisecond {
 		t.Errorf("at pace 0 it took %s", d)
+	}
+}
+
+// Many clients stop reading at the event that says the end, and close. The
+// answer is whole all the same: its end is just behind.
+func TestClientThatStopsAtTheLastEvent(t *testing.T) {
+	t.Parallel()
+	closed := make(chan struct{})
+	up := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "data: [DONE]\n\n")
+		w.(http.Flusher).Flush()
+		<-closed
+		time.Sleep(20 * time.Millisecond) // the end of the body comes when the client is gone
+	})
+	rig := newRig(t)
+	live := rig.record(up.URL)
+	req, _ := http.NewRequestWithContext(t.Context(), "POST", live.url+"/v1/chat/completions", strings.NewReader(`{"stream":true}`))
+	resp, err := client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(resp.Body, make([]byte, 14)); err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	close(closed)
+	run := live.end()
+	o := rig.outcomes(run)
+	if len(o) != 1 || o[0].Status != effect.OK {
+		t.Fatalf("outcomes = %v, want one that is ok", o)
+	}
+	g := send(t, "POST", rig.replay(run).url+"/v1/chat/completions", `{"stream":true}`)
+	if g.err != nil || string(g.body) != "data: [DONE]\n\n" {
+		t.Errorf("replay = %q, %v", g.body, g.err)
 	}
 }

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"net/http"
@@ -230,7 +231,10 @@ func (r *Redactor) redactHeader(name, value string) (stored, secret string, c cr
 	label := strings.ToLower(name)
 	if scheme, rest, ok := strings.Cut(value, " "); ok && c == longLived {
 		switch strings.ToLower(scheme) {
-		case "bearer", "basic", "token":
+		case "basic":
+			r.learn(label, password(rest))
+			return scheme + " " + StandIn(label), rest, c
+		case "bearer", "token":
 			return scheme + " " + StandIn(label), rest, c
 		case "aws4-hmac-sha256":
 			// The signature differs with every request; the key id names the caller.
@@ -240,6 +244,17 @@ func (r *Redactor) redactHeader(name, value string) (stored, secret string, c cr
 		}
 	}
 	return StandIn(label), value, c
+}
+
+// password returns the password in the credentials of basic authentication,
+// which stands in bodies without their coding.
+func password(credentials string) string {
+	plain, err := base64.StdEncoding.DecodeString(credentials)
+	if err != nil {
+		return ""
+	}
+	_, pw, _ := strings.Cut(string(plain), ":")
+	return pw
 }
 
 // secretParams are the query parameters that carry credentials.

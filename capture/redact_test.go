@@ -57,6 +57,16 @@ func TestRedactorFindsWhatItShould(t *testing.T) {
 	}
 }
 
+// The password of basic authentication stands in answers without its coding.
+func TestBasicPasswordIsFoundInWhatFollows(t *testing.T) {
+	t.Parallel()
+	r := redactor()
+	capture.RedactHeader(r, "Authorization", "Basic YXBwOm15IHNlY3JldCBwYXNz") // app:my secret pass
+	if got, _ := r.Bytes([]byte("no user app with my secret pass")); string(got) != "no user app with {redacted:authorization}" {
+		t.Errorf("Bytes() = %q, want the password redacted", got)
+	}
+}
+
 // Every spelling that a JSON writer may choose is found.
 func TestSecretsAreFoundInJSON(t *testing.T) {
 	t.Parallel()

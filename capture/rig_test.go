@@ -109,12 +109,20 @@ func (p *taping) seal() ledger.RunID {
 	return p.s.Run()
 }
 
+// end is seal for clients that may leave requests behind.
+func (p *taping) end() ledger.RunID {
+	p.t.Helper()
+	p.srv.CloseClientConnections()
+	p.srv.Close()
+	p.p.Close()
+	return p.seal()
+}
+
 // got is an answer as a client sees it.
 type got struct {
 	status   int
 	header   http.Header
 	body     []byte
-	parts    []string
 	trailers http.Header
 	err      error
 }

@@ -82,9 +82,9 @@ func (c *tally) log(t *testing.T, folder string) {
 	t.Logf("%s\n%s", folder, strings.Join(lines, "\n"))
 }
 
-// Whatever the test of a folder does with a file: it is imported, verifies,
-// and answers its own requests, one after another and four at a time.
-func importAndReplay(t *testing.T, r *rig, path string, all []sent, c *tally) {
+// importAndReplay holds for a file that is imported: the run verifies and
+// answers its own requests, four at a time and, if asked, one after another.
+func importAndReplay(t *testing.T, r *rig, path string, all []sent, c *tally, inOrder bool) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -105,7 +105,10 @@ func importAndReplay(t *testing.T, r *rig, path string, all []sent, c *tally) {
 			c.add("exchanges: redacted", 1)
 		}
 	}
-	r.replay(t, &res).inOrder(all, recs)
+	if inOrder {
+		r.bundle(t, res.Run)
+		r.replay(t, &res).inOrder(all, recs)
+	}
 	r.replay(t, &res).inParallel(all, recs)
 }
 
@@ -135,7 +138,7 @@ func TestRealRecordingsReplay(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						importAndReplay(t, r, path, all, c)
+						importAndReplay(t, r, path, all, c, true)
 					})
 					continue
 				}
@@ -170,7 +173,7 @@ func TestRealCassettesImport(t *testing.T) {
 					c.add("files: refused: "+fault.CodeOf(err).Error(), 1)
 					continue
 				}
-				t.Run(filepath.Base(path), func(t *testing.T) { importAndReplay(t, newRig(t), path, parse(t, b), c) })
+				t.Run(filepath.Base(path), func(t *testing.T) { importAndReplay(t, newRig(t), path, parse(t, b), c, false) })
 			}
 			c.log(t, folder)
 		})
@@ -215,7 +218,7 @@ func httprrOracle(b []byte) ([]sent, error) {
 	for {
 		var nreq, nresp int64
 		line, err := r.ReadString('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
 		if _, err := fmt.Sscanf(line, "%d %d\n", &nreq, &nresp); err != nil {
@@ -234,7 +237,7 @@ func httprrOracle(b []byte) ([]sent, error) {
 			return nil, err
 		}
 		answer, err := io.ReadAll(resp.Body)
-		if err != nil {
+		if err := errors.Join(err, resp.Body.Close()); err != nil {
 			return nil, err
 		}
 		out = append(out, sent{req.Method, req.URL.String(), req.Header, body, resp.StatusCode, resp.Header, answer})

@@ -76,7 +76,7 @@ func read(b []byte, o *Options) (tape, error) {
 		case err != nil:
 			return tape{}, err
 		case len(t.exchanges) == 0:
-			return tape{}, fault.New(ErrEmpty, op, "a %s recording without an exchange", t.format)
+			return tape{}, fault.New(ErrEmpty, op, "a recording without an exchange")
 		case len(t.exchanges) > o.MaxExchanges:
 			return tape{}, fault.New(ErrTooLarge, op, "%d exchanges are over the limit of %d", len(t.exchanges), o.MaxExchanges)
 		}

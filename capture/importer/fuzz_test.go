@@ -1,20 +1,18 @@
-package importer_test
+package importer
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
-	"strings"
+	"reflect"
 	"testing"
 
-	"github.com/reprise-dev/reprise/capture/importer"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
-// fuzzImport holds for any file: it is refused with a code of class invalid,
-// or imported; the run then verifies, and the same file again gives entries
-// with the same comparison form.
-func fuzzImport(f *testing.F, ext string) {
+// fuzzRead holds for any file: it is refused with a code of class invalid, or
+// read, and then every exchange is one that a proxy could have seen; to read
+// it again gives the same.
+func fuzzRead(f *testing.F, ext string) {
 	names, err := filepath.Glob(filepath.Join("testdata", "*"+ext))
 	if err != nil || len(names) == 0 {
 		f.Fatalf("%d seeds, %v", len(names), err)
@@ -26,35 +24,37 @@ func fuzzImport(f *testing.F, ext string) {
 		}
 		f.Add(b)
 	}
+	o := Options{MaxBytes: 1 << 20}.withDefaults()
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := newRig(t)
-		o := importer.Options{MaxBytes: 1 << 20}
-		res, err := importer.Import(t.Context(), r.cfg, bytes.NewReader(b), "fuzz", o)
+		one, plan, err := readAndPlan(b, &o)
 		if err != nil {
 			if fault.ClassOf(err) != fault.ClassInvalid {
-				t.Fatalf("Import = %v, want a refusal of class invalid", err)
+				t.Fatalf("read = %v, want a refusal of class invalid", err)
 			}
 			return
 		}
-		r.verify(t, res.Run)
-		again, err := importer.Import(t.Context(), r.cfg, bytes.NewReader(b), "fuzz", o)
-		if err != nil {
-			t.Fatal(err)
+		for i, p := range plan {
+			if p.URL.Host == "" || !isToken(p.Method) || p.Status < 200 || p.Status > 599 || p.upstream == "" || (p.Evidence != nil) != (p.Why != "") {
+				t.Errorf("exchange %d = %s %s %d", i, p.Method, p.URL, p.Status)
+			}
 		}
-		if one, two := comparison(t, r, &res), comparison(t, r, &again); one != two {
-			t.Errorf("two imports differ:\n%s\n%s", one, two)
+		two, again, err := readAndPlan(b, &o)
+		if err != nil || !reflect.DeepEqual(plan, again) || !reflect.DeepEqual(one, two) {
+			t.Errorf("read once = %+v, twice = %+v, %v", one, two, err)
 		}
 	})
 }
 
-func comparison(t testing.TB, r *rig, res *importer.Result) string {
-	var out strings.Builder
-	for _, x := range r.entries(t, res.Run) {
-		out.WriteString(x.call.String() + string(x.request) + "\n" + x.outcome.Data.String() + string(x.outcome.Status) + string(x.response) + "\n")
+func readAndPlan(b []byte, o *Options) (Result, []planned, error) {
+	var res Result
+	t, err := read(b, o)
+	if err != nil {
+		return res, nil, err
 	}
-	return out.String()
+	plan, err := res.plan(&t, o)
+	return res, plan, err
 }
 
-func FuzzCassette(f *testing.F) { fuzzImport(f, ".yaml") }
+func FuzzCassette(f *testing.F) { fuzzRead(f, ".yaml") }
 
-func FuzzTrace(f *testing.F) { fuzzImport(f, ".httprr") }
+func FuzzTrace(f *testing.F) { fuzzRead(f, ".httprr") }

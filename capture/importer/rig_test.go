@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,10 +19,12 @@ import (
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/capture/importer"
+	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/replay"
 	"github.com/reprise-dev/reprise/kernel/sign"
 	"github.com/reprise-dev/reprise/store/memory"
 )
@@ -28,6 +32,7 @@ import (
 // rig is a store whose heads are signed by a key that is trusted.
 type rig struct {
 	cfg  drive.Config
+	root sign.PublicKey
 	keys *sign.Keyring
 }
 
@@ -50,7 +55,7 @@ func newRig(t testing.TB) *rig {
 	}
 	return &rig{
 		cfg:  drive.Config{Store: memory.New(nil), Now: time.Now, Rand: rand.Reader, Signer: head, Manifests: manifests, Holder: "test"},
-		keys: keys,
+		root: root.Public(), keys: keys,
 	}
 }
 
@@ -86,6 +91,27 @@ func (r *rig) verify(t testing.TB, run ledger.RunID) {
 	}
 	if !v.Sealed || v.Unsigned != 0 || v.Level != ledger.LevelSigned || v.Withheld != 0 {
 		t.Errorf("Verify = sealed %v, %d unsigned, level %v, %d withheld, want all of it sealed at level 1", v.Sealed, v.Unsigned, v.Level, v.Withheld)
+	}
+}
+
+// bundle checks that the run can be given away: its bundle holds all of it and
+// verifies with nothing but the public root key.
+func (r *rig) bundle(t testing.TB, run ledger.RunID) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.reprise")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(archive.Export(t.Context(), r.cfg.Store, run, f, nil), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	report, err := archive.VerifyFile(t.Context(), path, &archive.VerifyOptions{Roots: []sign.PublicKey{r.root}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Verdict != replay.Verified {
+		t.Errorf("VerifyFile = %v, want %v", report.Verdict, replay.Verified)
 	}
 }
 
@@ -148,6 +174,7 @@ func (o offline) RoundTrip(r *http.Request) (*http.Response, error) {
 // replaying is a replay of an imported run behind real listeners.
 type replaying struct {
 	t       testing.TB
+	r       *rig
 	s       *drive.Session
 	journal *capture.Journal
 	origins map[string]string // of the file, to that of the listener
@@ -174,7 +201,7 @@ func (r *rig) replay(t testing.TB, res *importer.Result) *replaying {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &replaying{t: t, s: s, journal: j, origins: map[string]string{}, client: &http.Client{
+	out := &replaying{t: t, r: r, s: s, journal: j, origins: map[string]string{}, client: &http.Client{
 		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 4},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -204,11 +231,11 @@ type sent struct {
 // notSent are headers that belong to a connection.
 var notSent = []string{"Host", "Content-Length", "Connection", "Keep-Alive", "Transfer-Encoding", "Te", "Trailer", "Upgrade", "Proxy-Authorization", "Expect"}
 
-// do sends x and returns what came.
-func (p *replaying) do(ctx context.Context, x *sent) (*http.Response, []byte, error) {
+// do sends x and returns the status, header and body that came.
+func (p *replaying) do(ctx context.Context, x *sent) (int, http.Header, []byte, error) {
 	u, err := url.Parse(x.url)
 	if err != nil {
-		return nil, nil, err
+		return 0, nil, nil, err
 	}
 	to := p.origins[u.Scheme+"://"+u.Host] + u.EscapedPath()
 	if u.RawQuery != "" {
@@ -216,7 +243,7 @@ func (p *replaying) do(ctx context.Context, x *sent) (*http.Response, []byte, er
 	}
 	req, err := http.NewRequestWithContext(ctx, x.method, to, bytes.NewReader(x.body))
 	if err != nil {
-		return nil, nil, err
+		return 0, nil, nil, err
 	}
 	for name, values := range x.header {
 		if !slices.Contains(notSent, name) {
@@ -225,23 +252,23 @@ func (p *replaying) do(ctx context.Context, x *sent) (*http.Response, []byte, er
 	}
 	resp, err := p.client.Do(req)
 	if err != nil {
-		return nil, nil, err
+		return 0, nil, nil, err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	return resp, b, err
+	return resp.StatusCode, resp.Header, b, err
 }
 
 // check sends x and compares what comes with what the file holds.
 func (p *replaying) check(ctx context.Context, i int, x *sent, rec *recorded) {
-	resp, body, err := p.do(ctx, x)
+	status, header, body, err := p.do(ctx, x)
 	if err != nil {
 		p.t.Errorf("exchange %d: %v", i, err)
 		return
 	}
 	if rec.outcome.Status == effect.Error {
-		if resp.StatusCode != http.StatusBadGateway || !strings.Contains(string(body), string(importer.ErrEvidenceOnly)) {
-			p.t.Errorf("exchange %d is evidence; its request gave %d %.80q, want %s", i, resp.StatusCode, body, importer.ErrEvidenceOnly)
+		if status != http.StatusBadGateway || !strings.Contains(string(body), string(importer.ErrEvidenceOnly)) {
+			p.t.Errorf("exchange %d is evidence; its request gave %d %.80q, want %s", i, status, body, importer.ErrEvidenceOnly)
 		}
 		return
 	}
@@ -250,9 +277,9 @@ func (p *replaying) check(ctx context.Context, i int, x *sent, rec *recorded) {
 	if redacted && bytes.Contains(rec.response, []byte("{redacted:")) {
 		want = rec.response
 	}
-	if resp.StatusCode != x.status || !bytes.Equal(body, want) {
-		p.t.Errorf("exchange %d: %s %s = %d with %d bytes, want %d with %d", i, x.method, x.url, resp.StatusCode, len(body), x.status, len(want))
-		if resp.StatusCode != x.status {
+	if status != x.status || !bytes.Equal(body, want) {
+		p.t.Errorf("exchange %d: %s %s = %d with %d bytes, want %d with %d", i, x.method, x.url, status, len(body), x.status, len(want))
+		if status != x.status {
 			p.t.Logf("%.400s", body)
 		}
 	}
@@ -260,7 +287,7 @@ func (p *replaying) check(ctx context.Context, i int, x *sent, rec *recorded) {
 		if slices.Contains(notSent, name) && name != "Content-Length" {
 			continue
 		}
-		got := resp.Header[name]
+		got := header[name]
 		if redacted && strings.Contains(strings.Join(got, ""), "{redacted:") {
 			continue
 		}
@@ -311,6 +338,7 @@ func (p *replaying) inParallel(all []sent, recs []recorded) {
 
 // end checks that everything was answered from the record and seals.
 func (p *replaying) end(n int) {
+	p.t.Helper()
 	if c := p.s.Counts(); c.Recorded != int64(n) || c.Missed != 0 || c.Live != 0 {
 		p.t.Errorf("the replay answered %d of %d, missed %d and made %d live", c.Recorded, n, c.Missed, c.Live)
 	}
@@ -320,4 +348,5 @@ func (p *replaying) end(n int) {
 	if err := p.s.Seal(p.t.Context(), "ok", canon.Value{}, nil); err != nil {
 		p.t.Error(err)
 	}
+	p.r.verify(p.t, p.s.Run())
 }

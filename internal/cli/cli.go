@@ -52,6 +52,8 @@ type app struct {
 	store string
 	json  bool
 
+	// printed says that standard output holds its one document.
+	printed bool
 	// status is how the program ends if the command gives no error.
 	status int
 }
@@ -71,8 +73,8 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	if err := root.ExecuteContext(ctx); err != nil {
-		return a.fail(err)
+	if cmd, err := root.ExecuteContextC(ctx); err != nil {
+		return a.fail(cmd, err)
 	}
 	return a.status
 }
@@ -91,7 +93,7 @@ func selfOf(args []string) string {
 }
 
 // fail prints an error and returns the exit status of its class.
-func (a *app) fail(err error) int {
+func (a *app) fail(cmd *cobra.Command, err error) int {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		if _, coded := errors.AsType[fault.Code](err); !coded && !errors.Is(err, context.Canceled) {
@@ -106,10 +108,10 @@ func (a *app) fail(err error) int {
 			fmt.Fprintf(a.stderr, "  %s\n", d)
 		}
 	}
-	if h := a.hint(code); h != "" {
+	if h := a.hint(cmd, code); h != "" {
 		fmt.Fprintf(a.stderr, "  %s %s\n", a.err.dim("hint:"), h)
 	}
-	if a.json {
+	if a.json && !a.printed {
 		a.print(canon.Object(canon.M("error", canon.Object(
 			canon.M("code", canon.String(code.Error())),
 			canon.M("class", canon.String(code.Class().String())),
@@ -124,10 +126,10 @@ func (a *app) fail(err error) int {
 }
 
 // hint says what to do about the errors that people meet most.
-func (a *app) hint(code fault.Code) string {
+func (a *app) hint(cmd *cobra.Command, code fault.Code) string {
 	switch code.Error() {
 	case "cli.usage":
-		return a.self + " help"
+		return strings.TrimPrefix(strings.Replace(" "+cmd.CommandPath(), " "+cmd.Root().Name(), a.self, 1)+" --help", " ")
 	case "cli.no_such_run", "cli.ambiguous_run", "ledger.run_not_found":
 		return "list the runs: " + a.self + " runs"
 	case "ledger.leased":
@@ -180,7 +182,7 @@ at, verified by somebody else, and replayed without calling anything.`,
 	flags.StringVar(&a.store, "store", "", "where runs are kept, as sqlite:PATH (default .reprise/ in the working folder; REPRISE_STORE)")
 	flags.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
 	root.AddCommand(
-		a.recordCommand(), a.runsCommand(), a.showCommand(),
+		a.demoCommand(), a.recordCommand(), a.runsCommand(), a.showCommand(),
 		a.verifyCommand(), a.replayCommand(), a.diffCommand(), a.branchCommand(),
 		a.exportCommand(), a.importCommand(), a.keysCommand(),
 		a.doctorCommand(), a.shimCommand(), a.completionCommand(root),

@@ -185,10 +185,10 @@ func (a *app) callStatus(c *insight.Call) string {
 	default:
 		text = string(c.Status)
 	}
-	if c.Status == "interrupted" {
+	if c.Status == "interrupted" && !c.Left {
 		text = strings.TrimSpace(text + " interrupted")
 	}
-	if c.Status != "ok" || c.HTTP >= 400 {
+	if c.Failed() {
 		return a.out.bad(text)
 	}
 	return a.out.good(text)
@@ -296,14 +296,37 @@ func (a *app) raw(d insight.Detail) error {
 func (a *app) entry(d *insight.Detail) {
 	a.printf("%s %s\n", a.out.bold(fmt.Sprintf("entry %d · %s", d.N, d.Kind)), a.out.dim(d.T))
 	a.printf("%s\n", a.out.dim("id "+d.ID.String()))
-	if text, ok := insight.Pretty([]byte(d.Body.Without("att", "refs").String())); ok {
-		a.printf("%s\n", cleanBlock(string(text)))
-	}
+	a.facts(d)
 	for _, p := range d.Parts {
 		a.printf("\n%s\n", a.out.name(fmt.Sprintf("%s · %s · %s bytes", p.Name, clean(p.Type), number(p.Size))))
 		a.part(&p)
 	}
 	a.printf("\n")
+}
+
+// facts prints what an entry says beside its contents: of HTTP, as HTTP has
+// it; of anything else, its body.
+func (a *app) facts(d *insight.Detail) {
+	data := d.Data()
+	list := data.Get("headers").Elems()
+	switch {
+	case list != nil && d.Kind == ledger.KindCall:
+		a.printf("%s %s  %s\n", data.Get("method").Str(), a.out.name(clean(data.Get("url").Str())), a.out.dim("to "+clean(data.Get("upstream").Str())))
+	case list != nil && d.Kind == ledger.KindOutcome:
+		status, _ := data.Get("status").AsInt()
+		a.printf("%d %s\n", status, clean(d.Body.Get("status").Str()))
+	default:
+		if text, ok := insight.Pretty([]byte(d.Body.Without("att", "refs").String())); ok {
+			a.printf("%s\n", cleanBlock(string(text)))
+		}
+		return
+	}
+	for _, h := range list {
+		a.printf("%s %s\n", a.out.dim(clean(h.At(0).Str())+":"), clean(h.At(1).Str()))
+	}
+	if names := d.Body.Get("redacted").Elems(); len(names) > 0 {
+		a.printf("%s\n", a.out.warn(plural(int64(len(names)), "secret")+" replaced by stand-ins"))
+	}
 }
 
 func (a *app) part(p *insight.Part) {

@@ -208,6 +208,7 @@ func (a *app) when(t time.Time) string {
 
 // print writes a JSON document.
 func (a *app) print(v canon.Value) {
+	a.printed = true
 	var b bytes.Buffer
 	if err := json.Indent(&b, []byte(v.String()), "", "  "); err != nil {
 		b.Reset()

@@ -27,7 +27,8 @@ type Boundary struct {
 // ended exactly once, with [Exchange.End], unless Begin gave an error.
 type Exchange struct {
 	s       *Session
-	n       int64 // of the call entry
+	n       int64  // of the call entry
+	begun   *group // of the call entry
 	key     effect.Key
 	call    effect.Call
 	answer  effect.Answer
@@ -103,7 +104,7 @@ func (x *Exchange) begin(ctx context.Context, b Boundary) (*group, error) {
 		}
 	}
 	ref, g, err := s.append(ledger.KindCall, x.call.Body(x.key), refs, contents)
-	x.n = ref.N
+	x.n, x.begun = ref.N, g
 	return g, err
 }
 
@@ -283,8 +284,16 @@ func newBlobWriter(s *Session, salt canon.Salt, typ string, st *stage) *blob.Wri
 }
 
 // Write takes the next part. It is staged when Write returns: it outlives
-// this process, though not yet the loss of power.
+// this process, though not yet the loss of power. The first part waits until
+// the call is durable, because what is staged for a call that the ledger does
+// not have is lost; that was on its way while the upstream thought.
 func (st *Stream) Write(p []byte) (int, error) {
+	if st.size == 0 && !st.x.s.lazy {
+		<-st.x.begun.done
+		if err := st.x.begun.err; err != nil {
+			return 0, err
+		}
+	}
 	now := st.x.s.cfg.Now()
 	dt := elapsed(st.last, now)
 	st.last = now

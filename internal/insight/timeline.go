@@ -30,6 +30,9 @@ type Call struct {
 	HTTP     int64         // status of an HTTP answer, or 0
 	Took     time.Duration // meaningful if Outcome is not -1
 	Recorded bool          // answered from another run's record
+	// Left says that the answer broke off because the agent had read enough, as
+	// clients of event streams do at their last event.
+	Left bool
 
 	Answer
 	Cost *budget.Pico // nil: not known
@@ -116,13 +119,14 @@ func (t *timeline) outcome(ctx context.Context, o *ledger.Opened) error {
 	}
 	c.Outcome, c.Status, c.Recorded = o.N, out.Status, o.Body.Get("refs").Has("pin")
 	c.HTTP, _ = out.Data.Get("status").AsInt()
+	c.Left = out.Status == effect.Interrupted && out.Data.Get("broke").Str() == "client"
 	if out.Code != nil {
 		c.Code = out.Code.Error()
 	}
 	if end := When(o.T); !c.At.IsZero() && !end.IsZero() {
 		c.Took = max(0, end.Sub(c.At))
 	}
-	if c.Answer, err = t.answer(ctx, o.N, out); err != nil {
+	if c.Answer, err = t.answer(ctx, c, o.N, out); err != nil {
 		return err
 	}
 	if c.Usage != nil && c.Unpriced == "" && c.Model != "" && !c.At.IsZero() {
@@ -135,10 +139,17 @@ func (t *timeline) outcome(ctx context.Context, o *ledger.Opened) error {
 
 // answer reads what the outcome says. Contents that are absent, withheld or
 // in a coding that is not known say nothing.
-func (t *timeline) answer(ctx context.Context, n int64, out effect.Outcome) (Answer, error) {
+func (t *timeline) answer(ctx context.Context, c *Call, n int64, out effect.Outcome) (Answer, error) {
 	o, err := t.read.Open(ctx, n)
 	if err != nil {
 		return Answer{}, absent(err)
+	}
+	if out.Status == effect.Interrupted {
+		// A killed recorder's calls are closed later: what came says how long
+		// it took, the outcome's own time does not.
+		if c.Took, err = t.came(ctx, o); err != nil {
+			return Answer{}, absent(err)
+		}
 	}
 	i := Content(o)
 	if i < 0 || o.Att[i].Size > maxRead {
@@ -153,6 +164,23 @@ func (t *timeline) answer(ctx context.Context, n int64, out effect.Outcome) (Ans
 		return Answer{}, nil
 	}
 	return Read(o.Att[i].Type, b), nil
+}
+
+// came returns how long after the call the last part of an answer came.
+func (t *timeline) came(ctx context.Context, o *ledger.Opened) (d time.Duration, err error) {
+	i := o.Attachment(drive.TimingName)
+	if i < 0 {
+		return 0, nil
+	}
+	b, err := t.read.Bytes(ctx, o, i)
+	if err != nil {
+		return 0, err
+	}
+	parts, err := drive.ParseTiming(b)
+	for _, p := range parts {
+		d += p.After
+	}
+	return d, err
 }
 
 // absent turns an error that says no more than that contents are not there
@@ -185,10 +213,16 @@ func When(t string) time.Time {
 	return at
 }
 
+// Failed reports whether the call ended without an answer, or with one that
+// says no.
+func (c *Call) Failed() bool {
+	return c.Status != "" && c.Status != effect.OK && !c.Left || c.HTTP >= 400
+}
+
 // Totals sums up a timeline.
 type Totals struct {
 	Calls    int64
-	Failed   int64 // ended as error or interrupted, or with an HTTP status from 400 on
+	Failed   int64 // as [Call.Failed] says
 	Open     int64
 	Usage    budget.Usage
 	Counted  int64 // calls that say their usage
@@ -205,7 +239,7 @@ func (t *Totals) Add(c *Call) error {
 	switch {
 	case c.Status == "":
 		t.Open++
-	case c.Status != effect.OK || c.HTTP >= 400:
+	case c.Failed():
 		t.Failed++
 	}
 	if c.Recorded {
@@ -239,6 +273,7 @@ func (c *Call) Value() canon.Value {
 		canon.M("model", text(c.Model)),
 		canon.M("usage", UsageValue(c.Usage)),
 		canon.M("recorded", canon.Bool(c.Recorded)),
+		canon.M("failed", canon.Bool(c.Failed())),
 	)
 	if !c.At.IsZero() {
 		v = v.With("at", canon.String(c.At.UTC().Format(time.RFC3339Nano)))

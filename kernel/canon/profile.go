@@ -114,7 +114,7 @@ func (p Profile) format() (format, bool) {
 
 // Encode returns the canonical bytes of v in the profile.
 func Encode(v Value, p Profile) ([]byte, error) {
-	return Append(nil, v, p)
+	return Append(make([]byte, 0, v.roughSize()), v, p)
 }
 
 // Append appends the canonical bytes of v in the profile to dst. On an error

@@ -37,6 +37,29 @@ func skipPlain(b []byte, i int) int {
 	return i
 }
 
+// skipPlainText is skipPlain for a string.
+func skipPlainText(s string, i int) int {
+	for ; i+8 <= len(s); i += 8 {
+		if m := specials(wordAt(s, i)); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return i
+		}
+	}
+	return i
+}
+
+// wordAt returns the eight bytes of s at i, the first of them lowest, which
+// the compiler makes one load.
+func wordAt(s string, i int) uint64 {
+	s = s[i : i+8]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
 // skipUnicode returns the index after the run of characters beyond ASCII that
 // begins at i, or -1 if it is not valid UTF-8.
 func skipUnicode(b []byte, i int) int {
@@ -57,6 +80,9 @@ func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0
 	for i := 0; i < len(s); {
+		if i = skipPlainText(s, i); i == len(s) {
+			break
+		}
 		c := s[i]
 		switch {
 		case c >= utf8.RuneSelf:
@@ -66,8 +92,6 @@ func AppendString(dst []byte, s string) []byte {
 				from = i + 1
 			}
 			i += n
-		case c >= 0x20 && c != '"' && c != '\\':
-			i++
 		default:
 			dst = appendEscape(append(dst, s[from:i]...), c)
 			i++

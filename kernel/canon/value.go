@@ -307,6 +307,31 @@ func (v Value) inOrder() (members []Member, unique bool) {
 	return members, true
 }
 
+// roughSize returns about how many bytes v takes: what it takes exactly if no
+// text has anything to escape.
+func (v Value) roughSize() int {
+	switch v.kind {
+	case KindString:
+		return len(v.text) + len(`""`)
+	case KindNumber:
+		return len(v.text)
+	case KindArray:
+		n := len(`[]`)
+		for _, e := range v.Elems() {
+			n += e.roughSize() + len(`,`)
+		}
+		return n
+	case KindObject:
+		n := len(`{}`)
+		for _, m := range v.Members() {
+			n += len(m.Name) + m.Value.roughSize() + len(`"":,`)
+		}
+		return n
+	default:
+		return len(`false`)
+	}
+}
+
 // String returns v as compact JSON with its members in the order of v, for
 // people. What is hashed comes from [Encode].
 func (v Value) String() string {

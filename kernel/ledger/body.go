@@ -87,6 +87,45 @@ func (m *body) set(name, value []byte) bool {
 	return true
 }
 
+// checkValue is [checkMembers] for a body that is being written: it refuses
+// the same members without reading the bytes again.
+func checkValue(k Kind, v canon.Value) error {
+	const op = "ledger.checkValue"
+	if !k.Known() {
+		return fault.New(ErrBody, op, "unknown kind %q", k)
+	}
+	if v.Kind() != canon.KindObject {
+		return fault.New(ErrBody, op, "a %s body is not an object", k)
+	}
+	for _, m := range v.Members() {
+		if !k.allows([]byte(m.Name)) {
+			return fault.New(ErrBody, op, "a %s body has no member %q", k, m.Name)
+		}
+		if !hasForm(m.Name, m.Value) {
+			return fault.New(ErrBody, op, "the member %s of a %s body is not of its form", m.Name, k)
+		}
+	}
+	return nil
+}
+
+// hasForm is body.set for a value that is being written.
+func hasForm(name string, v canon.Value) bool {
+	raw := func() []byte { return canon.AppendString(nil, v.Str()) }
+	switch name {
+	case "att":
+		return v.Kind() == canon.KindArray && v.Len() > 0
+	case "refs":
+		return v.Kind() == canon.KindObject
+	case "scope":
+		return v.Kind() == canon.KindString && isText(raw()) && len(raw()) <= maxScope+2
+	case "delta":
+		return v.Kind() == canon.KindArray
+	case "world":
+		return v.Kind() == canon.KindString && len(raw()) == 66
+	}
+	return true
+}
+
 // isText reports whether a raw value is a string that is not empty.
 func isText(raw []byte) bool { return len(raw) > 2 && raw[0] == '"' }
 

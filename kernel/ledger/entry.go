@@ -124,7 +124,8 @@ func Prepare(d Draft) (Prepared, error) {
 	if len(body) > MaxBody {
 		return Prepared{}, fault.New(ErrBody, op, "a %s body of %d bytes is over the limit of %d; put what is long into an attachment", d.Kind, len(body), MaxBody)
 	}
-	if _, err := checkMembers(d.Kind, body); err != nil {
+	// What was just encoded is canonical; only the members are open.
+	if err := checkValue(d.Kind, v); err != nil {
 		return Prepared{}, err
 	}
 	return Prepared{

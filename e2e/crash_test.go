@@ -1,0 +1,218 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reprise-dev/reprise/e2e/upstream"
+)
+
+// kills is how often the recorder is killed.
+const kills = 32
+
+// lease is how long a recorder that was killed still counts as alive.
+const lease = 10 * time.Second
+
+// TestKilledRecorderLosesNothingThatItAcknowledged kills the recorder at
+// random moments while clients stream. What a client had whole is in the
+// ledger byte for byte; what it had in part is there as far as it had it, and
+// marked as interrupted; the run verifies and says that it was not sealed.
+func TestKilledRecorderLosesNothingThatItAcknowledged(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	up := upstream.Start(t, upstream.Trickle)
+	l.set("OPENAI_BASE_URL", up.URL()+"/v1")
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+
+	var runs []killed
+	for i := range kills {
+		log := filepath.Join(l.dir, fmt.Sprintf("kill-%02d.log", i))
+		l.kill(log, rng)
+		runs = append(runs, killed{answers: readLog(t, log)})
+	}
+	up.Stop()
+	time.Sleep(lease + time.Second)
+
+	whole, part := 0, 0
+	list := l.runs()
+	if len(list) != kills {
+		t.Fatalf("the store has %d runs, want %d", len(list), kills)
+	}
+	slices.Reverse(list) // the oldest first, as they were killed
+	for i := range runs {
+		runs[i].id = list[i].Run
+		if list[i].State != "unsealed" {
+			t.Errorf("kill %d: run %s is %q, want unsealed", i, list[i].Run, list[i].State)
+		}
+		w, p := runs[i].check(t, l, i)
+		whole, part = whole+w, part+p
+	}
+	t.Logf("%d kills: %d answers were whole, %d were interrupted", kills, whole, part)
+	if whole < kills || part < kills {
+		t.Errorf("%d whole and %d interrupted answers in %d kills: the kills came at the wrong moments", whole, part, kills)
+	}
+}
+
+// kill records the streamer and kills the recorder after a random time.
+func (l *lab) kill(log string, rng *rand.Rand) {
+	l.t.Helper()
+	cmd := exec.CommandContext(l.t.Context(), programs.reprise, "record", "--", programs.streamer, "-log", log, "-clients", "6")
+	cmd.Dir, cmd.Env = l.dir, l.env
+	cmd.WaitDelay = 5 * time.Second
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		l.t.Fatal(err)
+	}
+	for started := time.Now(); ; time.Sleep(time.Millisecond) {
+		if info, err := os.Stat(log); err == nil && info.Size() > 0 {
+			break
+		}
+		if time.Since(started) > 30*time.Second {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			l.t.Fatalf("no client got anything within 30 s: %s", stderr.String())
+		}
+	}
+	time.Sleep(time.Duration(rng.Int64N(int64(400 * time.Millisecond))))
+	if err := cmd.Process.Kill(); err != nil {
+		l.t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	// The agent outlives its recorder until its next request fails.
+	for size, still := int64(-1), 0; still < 5; time.Sleep(20 * time.Millisecond) {
+		info, err := os.Stat(log)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if info.Size() == size {
+			still++
+		} else {
+			size, still = info.Size(), 0
+		}
+	}
+}
+
+// answer is what a client got.
+type answer struct {
+	id   string
+	data []byte
+	end  string // "whole", what went wrong, or "" if nothing more was logged
+}
+
+// killed is a run whose recorder was killed.
+type killed struct {
+	id      string
+	answers []answer
+}
+
+// readLog reads the streamer's log.
+func readLog(t *testing.T, name string) []answer {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []answer
+	at := map[string]int{}
+	for line := range bytes.Lines(b) {
+		var l struct {
+			ID   string
+			Data []byte
+			End  string
+		}
+		if err := json.Unmarshal(line, &l); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		i, ok := at[l.ID]
+		if !ok {
+			i = len(list)
+			at[l.ID] = i
+			list = append(list, answer{id: l.ID})
+		}
+		list[i].data = append(list[i].data, l.Data...)
+		list[i].end += l.End
+	}
+	return list
+}
+
+// check replays the run and holds what it gives against what the clients had.
+func (k *killed) check(t *testing.T, l *lab, i int) (whole, part int) {
+	t.Helper()
+	var ids []string
+	for _, a := range k.answers {
+		if len(a.data) > 0 {
+			ids = append(ids, a.id)
+		}
+	}
+	list := filepath.Join(l.dir, fmt.Sprintf("again-%02d.txt", i))
+	log := filepath.Join(l.dir, fmt.Sprintf("again-%02d.log", i))
+	if err := os.WriteFile(list, []byte(strings.Join(ids, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := l.reprise("replay", k.id, "--", programs.streamer, "-log", log, "-again", list)
+	if r.status > 1 { // calls of which no client saw a byte are not asked again
+		t.Fatalf("replay of kill %d = %d\n%s", i, r.status, clip(r.stderr))
+	}
+	got := map[string]answer{}
+	for _, a := range readLog(t, log) {
+		got[a.id] = a
+	}
+	for _, a := range k.answers {
+		g := got[a.id]
+		switch {
+		case len(a.data) == 0:
+		case a.end == "whole":
+			whole++
+			if g.end != "whole" || !bytes.Equal(g.data, a.data) {
+				t.Errorf("kill %d, %q: a client had %d bytes, all of it; the ledger has %d bytes, %q", i, a.id, len(a.data), len(g.data), g.end)
+			}
+		default:
+			part++
+			if !bytes.HasPrefix(g.data, a.data) {
+				t.Errorf("kill %d, %q: a client saw %d bytes; the ledger has %d, %q", i, a.id, len(a.data), len(g.data), g.end)
+			}
+			if g.end == "" {
+				t.Errorf("kill %d, %q: the replay did not end", i, a.id)
+			}
+		}
+	}
+	v := l.reprise("verify", k.id, "--level", "0")
+	if v.status != 0 {
+		t.Errorf("verify of kill %d = %d\n%s%s", i, v.status, clip(v.stdout), v.stderr)
+	}
+	if !strings.Contains(v.stdout, "not sealed") && !strings.Contains(v.stdout, "unsealed") {
+		t.Errorf("verify of kill %d does not say that the run was not sealed:\n%s", i, clip(v.stdout))
+	}
+	return whole, part
+}
+
+// runInfo is a line of the list of runs.
+type runInfo struct {
+	Run   string
+	State string
+	Calls int
+	Exit  *int
+}
+
+// runs lists the runs, the newest first.
+func (l *lab) runs() []runInfo {
+	l.t.Helper()
+	r := l.must(0, "runs", "--json", "--limit", "0")
+	var list struct{ Runs []runInfo }
+	if err := json.Unmarshal([]byte(r.stdout), &list); err != nil {
+		l.t.Fatalf("runs --json: %v\n%s", err, clip(r.stdout))
+	}
+	return list.Runs
+}

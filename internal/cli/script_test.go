@@ -1,0 +1,227 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/reprise-dev/reprise/internal/cli"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"reprise": func() {
+			os.Exit(cli.Run(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ()...))
+		},
+		"agent": func() { os.Exit(agent()) },
+	})
+}
+
+// TestScripts runs the stories of testdata/script, one a file. Beside reprise
+// there are
+//
+//	agent [QUESTION]       an agent that asks the model at OPENAI_BASE_URL, runs a tool of its own
+//	                       (its result is TOOL) and asks again; EXIT is its status
+//	upstream stop          stops the model; nothing answers at its address any more
+//	flip FILE OFFSET       changes one bit
+//	json [NAME=VALUE…]     standard output of the last command is one JSON document with these members
+//	member NAME PATH       keeps a member of that document in $NAME
+//	status N COMMAND…      runs a command, which must end with that exit status
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			s := httptest.NewServer(http.HandlerFunc(model))
+			e.Defer(s.Close)
+			e.Values["upstream"] = s
+			e.Setenv("OPENAI_BASE_URL", s.URL+"/v1")
+			e.Setenv("OPENAI_API_KEY", "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789")
+			e.Setenv("REPRISE_CONFIG", filepath.Join(e.WorkDir, "config"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"upstream": stopUpstream,
+			"flip":     flip,
+			"json":     isJSON,
+			"member":   member,
+			"status":   status,
+		},
+	})
+}
+
+func stopUpstream(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 || args[0] != "stop" {
+		ts.Fatalf("usage: upstream stop")
+	}
+	s, ok := ts.Value("upstream").(*httptest.Server)
+	if !ok {
+		ts.Fatalf("there is no upstream")
+	}
+	s.Close()
+}
+
+func flip(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	b, err := os.ReadFile(path)
+	ts.Check(err)
+	at, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	b[at%len(b)] ^= 1
+	ts.Check(os.WriteFile(path, b, 0o600))
+}
+
+// status runs a command and compares its exit status: status 3 reprise ….
+func status(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if err != nil {
+		if _, scanErr := fmt.Sscanf(err.Error(), "exit status %d", &got); scanErr != nil {
+			ts.Fatalf("%v", err)
+		}
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+func isJSON(ts *testscript.TestScript, _ bool, args []string) {
+	v := document(ts)
+	for _, a := range args {
+		path, want, _ := strings.Cut(a, "=")
+		if got := fmt.Sprint(find(ts, v, path)); got != want {
+			ts.Fatalf("%s = %s, want %s", path, got, want)
+		}
+	}
+}
+
+// document reads the last standard output, which must be one JSON document.
+func document(ts *testscript.TestScript) (v any) {
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout")))
+	d.UseNumber()
+	ts.Check(d.Decode(&v))
+	if _, err := d.Token(); err != io.EOF {
+		ts.Fatalf("standard output holds more than one JSON document")
+	}
+	return v
+}
+
+func find(ts *testscript.TestScript, v any, path string) any {
+	for name := range strings.SplitSeq(path, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			ts.Check(err)
+			if i >= len(x) {
+				ts.Fatalf("%s: %d elements", path, len(x))
+			}
+			v = x[i]
+		}
+	}
+	return v
+}
+
+func member(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], fmt.Sprint(find(ts, document(ts), args[1])))
+}
+
+// chat is what both the model and the agent read and write.
+type chat struct {
+	Model    string    `json:"model"`
+	Stream   bool      `json:"stream,omitempty"`
+	Messages []message `json:"messages"`
+}
+
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+	Tool    string `json:"tool_call_id,omitempty"`
+}
+
+// model plays a model that asks for the tool weather, and then says what the
+// tool said. A stream comes in four parts.
+func model(w http.ResponseWriter, r *http.Request) {
+	var q chat
+	if err := json.NewDecoder(r.Body).Decode(&q); err != nil || r.URL.Path != "/v1/chat/completions" {
+		http.Error(w, "no such route", http.StatusNotFound)
+		return
+	}
+	last := q.Messages[len(q.Messages)-1]
+	if last.Role != "tool" {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":"gpt-4o-mini-2024-07-18","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"weather","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1000,"completion_tokens":20,"total_tokens":1020}}`)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, word := range []string{"It is ", last.Content, "."} {
+		fmt.Fprintf(w, "data: {\"id\":\"chatcmpl-2\",\"object\":\"chat.completion.chunk\",\"model\":\"gpt-4o-mini-2024-07-18\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", word)
+		_ = http.NewResponseController(w).Flush()
+		time.Sleep(2 * time.Millisecond)
+	}
+	fmt.Fprint(w, "data: {\"id\":\"chatcmpl-2\",\"object\":\"chat.completion.chunk\",\"model\":\"gpt-4o-mini-2024-07-18\",\"choices\":[],\"usage\":{\"prompt_tokens\":1050,\"completion_tokens\":8}}\n\ndata: [DONE]\n\n")
+}
+
+// agent asks, runs its tool, asks again and prints what the model said, byte
+// for byte.
+func agent() int {
+	question := "What is the weather in Oslo?"
+	if len(os.Args) > 1 {
+		question = os.Args[1]
+	}
+	q := chat{Model: "gpt-4o-mini", Messages: []message{{Role: "system", Content: "Be brief."}, {Role: "user", Content: question}}}
+	for range 2 {
+		body, status, err := ask(q)
+		if err != nil || status != http.StatusOK {
+			fmt.Fprintln(os.Stderr, "agent:", status, err, string(body))
+			return 1
+		}
+		_, _ = os.Stdout.Write(body)
+		fmt.Println()
+		result := os.Getenv("TOOL")
+		if result == "" {
+			result = "-3 C"
+		}
+		q.Messages = append(q.Messages, message{Role: "tool", Content: result, Tool: "call_1"})
+		q.Stream = true
+	}
+	n, _ := strconv.Atoi(os.Getenv("EXIT"))
+	return n
+}
+
+func ask(q chat) ([]byte, int, error) {
+	b, err := json.Marshal(q)
+	if err != nil {
+		return nil, 0, err
+	}
+	r, err := http.NewRequest(http.MethodPost, os.Getenv("OPENAI_BASE_URL")+"/chat/completions", bytes.NewReader(b))
+	if err != nil {
+		return nil, 0, err
+	}
+	r.Header.Set("Authorization", "Bearer "+os.Getenv("OPENAI_API_KEY"))
+	r.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	return body, res.StatusCode, err
+}
