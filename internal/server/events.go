@@ -119,8 +119,12 @@ func (w *watch) serve(hc huma.Context) {
 	tick := time.NewTicker(w.s.o.Poll)
 	defer tick.Stop()
 	for {
-		if done, err := w.look(ctx); done || err != nil {
+		switch done, err := w.look(ctx); {
+		case err != nil:
 			return // the client comes again and is told why
+		case done:
+			_ = w.write(": end\n\n") // so that an end is told from a broken connection
+			return
 		}
 		select {
 		case <-ctx.Done():
