@@ -214,7 +214,10 @@ func exactly(h http.Header) {
 func (a *answering) short(ctx context.Context, body []byte, timing ...ledger.Content) {
 	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: a.names}
 	if len(body) > 0 {
-		stored, names := a.h.p.o.Redactor.Bytes(body)
+		stored, _, names, err := a.h.p.o.Redactor.safe(a.resp.Header.Get("Content-Encoding"), body, DefaultMaxRequest)
+		if err != nil {
+			a.lost(ctx, err)
+		}
 		o.Redacted = join(o.Redacted, names)
 		o.Contents = append([]ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: stored}}, timing...)
 	}

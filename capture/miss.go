@@ -50,7 +50,7 @@ func pointers(list []canon.Difference) canon.Value {
 func differences(body canon.Value, c *effect.Call, then, now []byte) []canon.Difference {
 	var out []canon.Difference
 	recorded := body.Get("data")
-	for _, name := range []string{"upstream", "method", "url"} {
+	for _, name := range []string{"upstream", "server", "method", "url"} {
 		a, b := recorded.Get(name), c.Data.Get(name)
 		if !a.Equal(b) {
 			out = append(out, canon.Difference{Pointer: "#" + name, A: a, B: b})

@@ -245,7 +245,7 @@ func find(name string) (string, error) {
 	switch {
 	case err == nil, errors.Is(err, exec.ErrDot):
 		return path, nil
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
 		return "", fault.New(ErrNotStarted, "capture.Run", "%s is not a program that may be run", name)
 	default:
 		return "", fault.New(ErrNotFound, "capture.Run", "%s is not found", name)

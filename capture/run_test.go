@@ -169,6 +169,7 @@ func (a *agent) record() (*capture.Result, string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	a.verify(r.Run)
 	return r, out.String()
 }
 
@@ -179,6 +180,7 @@ func (a *agent) replayOf(run ledger.RunID) (*capture.Result, string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	a.verify(r.Run)
 	return r, out.String()
 }
 
@@ -320,6 +322,9 @@ func TestRunStatuses(t *testing.T) {
 	}
 	if _, err = capture.Record(t.Context(), base("no-such-program-anywhere")); fault.CodeOf(err) != capture.ErrNotFound {
 		t.Errorf("a program that is not there = %v", err)
+	}
+	if _, err = capture.Record(t.Context(), base(t.TempDir())); fault.CodeOf(err) != capture.ErrNotStarted {
+		t.Errorf("Record of a folder = %v, want %v", err, capture.ErrNotStarted)
 	}
 	if _, err = capture.Record(t.Context(), base("/dev/null")); fault.CodeOf(err) != capture.ErrNotStarted {
 		t.Errorf("a program that cannot be run = %v", err)

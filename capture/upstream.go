@@ -46,7 +46,7 @@ func Clients() []Client {
 			{Name: "ANTHROPIC_HOST"},     // goose
 		}, "https://api.anthropic.com"},
 		{"gemini", []Variable{{Name: "GOOGLE_GEMINI_BASE_URL"}}, "https://generativelanguage.googleapis.com"},
-		{"mistral", []Variable{{Name: "MISTRAL_BASE_URL", Only: true}, {Name: "MISTRAL_API_BASE", Only: true}}, ""},
+		{"mistral", []Variable{{Name: "MISTRAL_BASE_URL", Only: true}, {Name: "MISTRAL_API_BASE", Only: true}}, "https://api.mistral.ai/v1"},
 		{"vertex", []Variable{{Name: "GOOGLE_VERTEX_BASE_URL", Only: true}}, ""},
 		{"anthropic-vertex", []Variable{{Name: "ANTHROPIC_VERTEX_BASE_URL", Only: true}}, ""},
 		{"anthropic-bedrock", []Variable{{Name: "ANTHROPIC_BEDROCK_BASE_URL", Only: true}}, ""},
@@ -89,7 +89,7 @@ func Plan(environ, flags []string) ([]Upstream, error) {
 			return nil, err
 		}
 		delete(overrides, c.Provider)
-		if u.URL != nil {
+		if u.URL != nil && len(u.Vars) > 0 { // else no client would find it
 			out = append(out, u)
 		}
 		out = append(out, more...)
