@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -52,7 +53,7 @@ func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 }
 
 // cannot answers when the record is there but cannot be answered with.
-func (h *handler) cannot(ctx context.Context, w http.ResponseWriter, x *drive.Exchange, err error) {
+func (*handler) cannot(ctx context.Context, w http.ResponseWriter, x *drive.Exchange, err error) {
 	if end := x.End(ctx, effect.Outcome{Status: effect.Error, Code: fault.CodeOf(err)}); end != nil {
 		err = end
 	}
@@ -62,7 +63,6 @@ func (h *handler) cannot(ctx context.Context, w http.ResponseWriter, x *drive.Ex
 // recording is a recorded answer, ready to be given.
 type recording struct {
 	status   int
-	head     canon.Value
 	headers  http.Header
 	trailers http.Header
 	body     []byte
@@ -146,9 +146,7 @@ func (h *handler) readdress(ctx context.Context, a *recording, now *rpc, x *driv
 // give writes the answer.
 func (a *recording) give(w http.ResponseWriter, r *http.Request, pace float64) {
 	out := w.Header()
-	for name, values := range a.headers {
-		out[name] = values
-	}
+	maps.Copy(out, a.headers)
 	exactly(out)
 	if out["Content-Length"] != nil && a.resized && a.broke == "" && r.Method != http.MethodHead {
 		out["Content-Length"] = []string{strconv.Itoa(len(a.body))} // stand-ins have other lengths

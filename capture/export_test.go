@@ -15,3 +15,9 @@ func RedactHeader(r *Redactor, name, value string) string {
 	stored, _, _ := r.redactHeader(name, value)
 	return stored
 }
+
+// Coded codes a body.
+func Coded(coding string, b []byte) ([]byte, error) { return coded(coding, b) }
+
+// PlainOf decodes a body.
+func PlainOf(coding string, b []byte) ([]byte, bool) { return plainOf(coding, b, DefaultMaxRequest) }

@@ -1,6 +1,9 @@
 package capture
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // pattern is a text that is looked for, and what stands for it.
 type pattern struct {
@@ -276,12 +279,9 @@ func (r *replacer) swallow(b []byte, last bool) (n int, ends bool) {
 }
 
 func (r *replacer) note(name string) {
-	for _, n := range r.names {
-		if n == name {
-			return
-		}
+	if !slices.Contains(r.names, name) {
+		r.names = append(r.names, name)
 	}
-	r.names = append(r.names, name)
 }
 
 // replace returns b with every pattern replaced, and the names of those that
@@ -307,4 +307,5 @@ func (f *finder) replace(b []byte) ([]byte, []string) {
 
 const alnum = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
+//nolint:gochecknoglobals // a table that is never written
 var wordByte = classOf(alnum + "-_")

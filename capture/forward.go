@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -27,7 +28,13 @@ const (
 // forward sends the request on and gives the answer to the client as it
 // comes; the last byte of it only when the outcome is durable.
 func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Request, to route, b *body, x *drive.Exchange) {
-	resp, err := h.p.out.RoundTrip(h.outgoing(r, b))
+	// The upstream is not left as soon as the client is gone: many clients
+	// close when they have read the event that says the end, and the end
+	// itself is just behind it.
+	up, leave := context.WithCancel(ctx)
+	defer leave()
+	defer context.AfterFunc(r.Context(), func() { time.AfterFunc(h.p.o.Grace, leave) })()
+	resp, err := h.p.out.RoundTrip(h.outgoing(up, r, b))
 	if err != nil {
 		h.unreachable(ctx, w, r, x, err)
 		return
@@ -51,7 +58,7 @@ func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Re
 
 // outgoing returns the request for the upstream: the same but for what
 // belongs to the connection.
-func (h *handler) outgoing(r *http.Request, b *body) *http.Request {
+func (h *handler) outgoing(ctx context.Context, r *http.Request, b *body) *http.Request {
 	u := *r.URL
 	u.Scheme, u.Host = h.u.URL.Scheme, h.u.URL.Host
 	if path := h.rewritten(u.Path); path != "" {
@@ -80,7 +87,7 @@ func (h *handler) outgoing(r *http.Request, b *body) *http.Request {
 		b.mu.Unlock()
 		out.Body = &sending{Reader: *bytes.NewReader(b.b), b: b}
 	}
-	return out.WithContext(r.Context())
+	return out.WithContext(ctx)
 }
 
 func basic(u *url.Userinfo) string {
@@ -207,7 +214,10 @@ func exactly(h http.Header) {
 func (a *answering) short(ctx context.Context, body []byte, timing ...ledger.Content) {
 	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: a.names}
 	if len(body) > 0 {
-		stored, names := a.h.p.o.Redactor.Bytes(body)
+		stored, _, names, err := a.h.p.o.Redactor.safe(a.resp.Header.Get("Content-Encoding"), body, DefaultMaxRequest)
+		if err != nil {
+			a.lost(ctx, err)
+		}
 		o.Redacted = join(o.Redacted, names)
 		o.Contents = append([]ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: stored}}, timing...)
 	}
@@ -295,6 +305,7 @@ func (a *answering) stream(ctx context.Context) {
 	left := a.resp.ContentLength
 	var stored, last []byte
 	var broke string
+	gone := false // the client is; what still comes is recorded
 	for broke == "" {
 		n, err := a.resp.Body.Read(*buf)
 		if n > 0 {
@@ -311,11 +322,11 @@ func (a *answering) stream(ctx context.Context) {
 					p = p[:n-1]
 				}
 			}
-			if _, err := a.w.Write(p); err != nil {
-				broke = byClient
-				break
+			if !gone {
+				_, err := a.w.Write(p)
+				a.flush()
+				gone = err != nil
 			}
-			a.flush()
 		}
 		if errors.Is(err, io.EOF) {
 			break
@@ -342,7 +353,7 @@ func (a *answering) stream(ctx context.Context) {
 	if err := a.x.End(ctx, o); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take this for an answer
 	}
-	if broke != "" {
+	if broke != "" || gone {
 		panic(http.ErrAbortHandler)
 	}
 	_, _ = a.w.Write(last)

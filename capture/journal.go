@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -143,7 +142,7 @@ const maxNear = 8
 func (r *Recorded) near(ctx context.Context, rules *rules, c *effect.Call) (*Nearest, error) {
 	var now []byte
 	if len(c.Contents) > 0 {
-		now, _ = rules.normal(c.Kind, c.Contents[0].Bytes)
+		now, _ = rules.normal(c.Kind, behind(c.Data, c.Contents[0].Bytes))
 	}
 	var best *Nearest
 	for _, rec := range r.Journal.nearest(effect.Key{Match: c.Match}, c, maxNear) {
@@ -157,7 +156,7 @@ func (r *Recorded) near(ctx context.Context, rules *rules, c *effect.Call) (*Nea
 			if err != nil {
 				return nil, err
 			}
-			then, _ = r.rules(rules).normal(c.Kind, b)
+			then, _ = r.rules(rules).normal(c.Kind, behind(o.Body.Get("data"), b))
 		}
 		where := differences(o.Body, c, then, now)
 		if best == nil || closer(where, best.Where) {
@@ -165,6 +164,16 @@ func (r *Recorded) near(ctx context.Context, rules *rules, c *effect.Call) (*Nea
 		}
 	}
 	return best, nil
+}
+
+// behind returns what a recorded request holds behind its content coding.
+func behind(data canon.Value, b []byte) []byte {
+	if coding := data.Get("coding").Str(); coding != "" {
+		if p, ok := plainOf(coding, b, DefaultMaxRequest); ok {
+			return p
+		}
+	}
+	return b
 }
 
 // rules returns the rules with the setting of the record, so that its dates
@@ -178,6 +187,3 @@ func (r *Recorded) rules(now *rules) *rules {
 }
 
 var _ effect.Source = (*Journal)(nil)
-
-// readerOf returns a reader of a run.
-func readerOf(store drive.Store, run ledger.RunID) *drive.Reader { return drive.NewReader(store, run) }

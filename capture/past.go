@@ -49,7 +49,11 @@ func (p *Proxy) Take(ctx context.Context, upstream string, e *Past) error {
 		return err
 	}
 	r := e.request(ctx)
-	x, err := p.s.Begin(ctx, h.call(r, routeOf(r, e.Body), e.Body))
+	call, err := h.call(r, routeOf(r, e.Body), e.Body)
+	if err != nil {
+		return err
+	}
+	x, err := p.s.Begin(ctx, call)
 	if err != nil {
 		return err
 	}

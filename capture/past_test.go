@@ -9,6 +9,7 @@ import (
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -69,7 +70,7 @@ func (r *rig) take(t *testing.T, upstream string, past *capture.Past) []ledger.O
 	if err := p.Take(t.Context(), "model", past); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Seal(t.Context(), "ok", ledgerNone, nil); err != nil {
+	if err := s.Seal(t.Context(), "ok", canon.Value{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return r.entries(s.Run())

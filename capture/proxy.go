@@ -38,6 +38,7 @@ const (
 // Limits of the proxies, where options give none.
 const (
 	DefaultMaxRequest = 64 << 20
+	DefaultGrace      = 250 * time.Millisecond
 	holdMax           = 256 << 10 // an answer up to this length is held until it is durable
 	partMax           = 64 << 10  // of one read of an answer that streams
 )
@@ -61,6 +62,10 @@ type Options struct {
 	// Replaying says that the record answers everything: servers behind
 	// shims are not started.
 	Replaying bool
+
+	// Grace is how long an answer may go on when its client is gone; if it
+	// ends by itself in that time it is a whole answer. 0: [DefaultGrace].
+	Grace time.Duration
 
 	// Pace is how fast recorded answers are given: 0 at once, 1 as they came,
 	// 2 twice as fast.
@@ -99,6 +104,9 @@ func New(s *drive.Session, o Options) (*Proxy, error) {
 	}
 	if o.MaxRequest == 0 {
 		o.MaxRequest = DefaultMaxRequest
+	}
+	if o.Grace == 0 {
+		o.Grace = DefaultGrace
 	}
 	if o.Redactor == nil {
 		o.Redactor = NewRedactor([32]byte{}, nil)
@@ -191,7 +199,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// What the client gave up on is still recorded to its end.
 	ctx := context.WithoutCancel(r.Context())
 	to := routeOf(r, body.b)
-	call := h.call(r, to, body.b)
+	call, err := h.call(r, to, body.b)
+	if err != nil {
+		h.broken(w, err)
+		return
+	}
 	x, err := h.p.s.Begin(ctx, call)
 	if err != nil {
 		body.keep() // a miss keeps the request for the report
@@ -229,7 +241,7 @@ func (*handler) broken(w http.ResponseWriter, err error) {
 }
 
 // call returns the call that a request is, with secrets replaced.
-func (h *handler) call(r *http.Request, to route, body []byte) effect.Call {
+func (h *handler) call(r *http.Request, to route, body []byte) (effect.Call, error) {
 	red := h.p.o.Redactor
 	var prints []canon.Member
 	found := func(name, value string, c credential) {
@@ -243,8 +255,17 @@ func (h *handler) call(r *http.Request, to route, body []byte) effect.Call {
 	if r.URL.RawQuery != "" || r.URL.ForceQuery {
 		target += "?" + red.query(r.URL.RawQuery, found)
 	}
-	stored, redacted := red.Bytes(body)
-	form, norms := h.p.rules.normal(to.kind, stored)
+	coding := r.Header.Get("Content-Encoding")
+	stored, plain, redacted, err := red.safe(coding, body, h.p.o.MaxRequest)
+	if err != nil {
+		return effect.Call{}, err
+	}
+	form, norms := h.p.rules.normal(to.kind, plain)
+	if coding != "" && len(plain) > 0 && &plain[0] != &stored[0] {
+		norms = append(norms, ContentCoding)
+	} else {
+		coding = ""
+	}
 	digest := canon.SHA256(form)
 	c := effect.Call{
 		Kind: to.kind, Name: to.name, Class: to.class, Norms: norms,
@@ -257,6 +278,9 @@ func (h *handler) call(r *http.Request, to route, body []byte) effect.Call {
 		),
 	}
 	c.Name = red.Text(strings.ToValidUTF8(c.Name, "\uFFFD"))
+	if coding != "" {
+		c.Data = c.Data.With("coding", canon.String(coding))
+	}
 	if redacted != nil {
 		c.Data = c.Data.With("redacted", texts(redacted))
 	}
@@ -272,7 +296,7 @@ func (h *handler) call(r *http.Request, to route, body []byte) effect.Call {
 	if len(body) > 0 {
 		c.Contents = []ledger.Content{{Name: RequestName, Type: contentType(r.Header), Bytes: stored}}
 	}
-	return c
+	return c, nil
 }
 
 // Names of the contents of calls and outcomes.

@@ -16,13 +16,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
-
-var ledgerNone canon.Value
 
 func upstream(t testing.TB, h http.HandlerFunc) *httptest.Server {
 	t.Helper()
@@ -130,6 +129,7 @@ func TestStreamKeepsEveryPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer resp.Body.Close()
 	var parts []string
 	buf := make([]byte, 4096)
 	for {
@@ -236,6 +236,53 @@ func TestCompressedBodiesAreNotTouched(t *testing.T) {
 	}
 	again := rig.replay(live.seal())
 	equal(t, "replay", first, send(t, "POST", again.url+"/v1/responses", z.String(), "Content-Encoding", "gzip"))
+}
+
+// A request is the same behind its coding, and a secret there is not stored.
+func TestCompressedBodiesAreSearched(t *testing.T) {
+	t.Parallel()
+	const env = "value-from-the-environment"
+	for _, coding := range []string{"gzip", "deflate", "zstd"} {
+		t.Run(coding, func(t *testing.T) {
+			t.Parallel()
+			body, err := capture.Coded(coding, []byte(`{"a":1,"b":"`+env+`"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+				b, _ := io.ReadAll(r.Body)
+				if !bytes.Equal(b, body) {
+					t.Errorf("the upstream did not get the original")
+				}
+				w.Header().Set("Content-Encoding", coding)
+				_, _ = w.Write(b)
+			})
+			rig := newRig(t)
+			rig.opts.Redactor = redactor(capture.Secret{Name: "ENV", Value: env})
+			live := rig.record(up.URL)
+			first := send(t, "POST", live.url+"/v1/responses", string(body), "Content-Encoding", coding)
+			if !bytes.Equal(first.body, body) {
+				t.Error("the client did not get the original")
+			}
+			run := live.seal()
+			for _, e := range rig.entries(run) {
+				for _, a := range e.Att {
+					if p, ok := capture.PlainOf(coding, rig.content(run, &e, a.Name)); ok && bytes.Contains(p, []byte(env)) {
+						t.Errorf("entry %d, %s: the secret is stored behind its coding", e.N, a.Name)
+					}
+				}
+			}
+			again := rig.replay(run)
+			other, err := capture.Coded(coding, []byte(`{"b":"`+env+`",  "a":1}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			second := send(t, "POST", again.url+"/v1/responses", string(other), "Content-Encoding", coding)
+			if p, ok := capture.PlainOf(coding, second.body); second.status != 200 || !ok || string(p) != `{"a":1,"b":"{redacted:ENV}"}` {
+				t.Errorf("replay = %d %q", second.status, p)
+			}
+		})
+	}
 }
 
 // Sixteen clients at once each get their own answers, live and replayed.
@@ -380,6 +427,7 @@ func TestClientLeavesEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer resp.Body.Close()
 	if _, err := io.ReadFull(resp.Body, make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}
@@ -468,5 +516,39 @@ func TestPace(t *testing.T) {
 	}
 	if d := took(0); d > 50*time.Millisecond {
 		t.Errorf("at pace 0 it took %s", d)
+	}
+}
+
+// Many clients stop reading at the event that says the end, and close. The
+// answer is whole all the same: its end is just behind.
+func TestClientThatStopsAtTheLastEvent(t *testing.T) {
+	t.Parallel()
+	closed := make(chan struct{})
+	up := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "data: [DONE]\n\n")
+		w.(http.Flusher).Flush()
+		<-closed
+		time.Sleep(20 * time.Millisecond) // the end of the body comes when the client is gone
+	})
+	rig := newRig(t)
+	live := rig.record(up.URL)
+	req, _ := http.NewRequestWithContext(t.Context(), "POST", live.url+"/v1/chat/completions", strings.NewReader(`{"stream":true}`))
+	resp, err := client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(resp.Body, make([]byte, 14)); err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	close(closed)
+	run := live.end()
+	o := rig.outcomes(run)
+	if len(o) != 1 || o[0].Status != effect.OK {
+		t.Fatalf("outcomes = %v, want one that is ok", o)
+	}
+	g := send(t, "POST", rig.replay(run).url+"/v1/chat/completions", `{"stream":true}`)
+	if g.err != nil || string(g.body) != "data: [DONE]\n\n" {
+		t.Errorf("replay = %q, %v", g.body, g.err)
 	}
 }

@@ -190,7 +190,7 @@ func (r *ran) toolResults(ctx context.Context, reader *drive.Reader, n int64) er
 	if err != nil {
 		return err
 	}
-	v, err := canon.Parse(b)
+	v, err := canon.Parse(behind(o.Body.Get("data"), b))
 	if err != nil {
 		return nil //nolint:nilerr // a request that is not JSON holds no tool results that anybody could count
 	}

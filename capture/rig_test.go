@@ -17,6 +17,7 @@ import (
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/store/memory"
@@ -103,10 +104,31 @@ func (r *rig) start(upstream string, o drive.Opening, j *capture.Journal) *tapin
 func (p *taping) seal() ledger.RunID {
 	p.t.Helper()
 	p.srv.Close()
-	if err := p.s.Seal(context.Background(), "ok", ledgerNone, nil); err != nil {
+	if err := p.s.Seal(context.Background(), "ok", canon.Value{}, nil); err != nil {
 		p.t.Fatal(err)
 	}
+	p.verify(p.s.Run())
 	return p.s.Run()
+}
+
+// verify recomputes a whole run.
+func (r *rig) verify(run ledger.RunID) {
+	r.t.Helper()
+	if _, ok := r.t.(*testing.B); ok {
+		return
+	}
+	ctx := context.Background()
+	v, err := ledger.Verify(ctx, ledger.Evidence{
+		Run: run, Entries: r.store.Read(ctx, run, 0),
+		Statements: r.store.Statements(ctx, run, ledger.HeadType),
+		Attachment: drive.NewReader(r.store, run).Attachment(ctx),
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if f := v.First(); f != nil {
+		r.t.Errorf("entry %d, %s: %s: %s", f.N, f.Where, f.Code, f.Msg)
+	}
 }
 
 // end is seal for clients that may leave requests behind.
@@ -123,7 +145,6 @@ type got struct {
 	status   int
 	header   http.Header
 	body     []byte
-	parts    []string
 	trailers http.Header
 	err      error
 }

@@ -85,7 +85,7 @@ func serverMain() int {
 // agentMain asks a model, calls a tool over MCP, and asks the model again.
 func agentMain() int {
 	ask := func(body string) string {
-		resp, err := http.Post(os.Getenv("OPENAI_BASE_URL")+"/chat/completions", "application/json", strings.NewReader(body)) //nolint:noctx // a test agent
+		resp, err := http.Post(os.Getenv("OPENAI_BASE_URL")+"/chat/completions", "application/json", strings.NewReader(body))
 		if err != nil {
 			return err.Error()
 		}
@@ -96,7 +96,7 @@ func agentMain() int {
 	self, _ := os.Executable()
 	cwd, _ := os.Getwd()
 	fmt.Println(ask(`{"model":"m","messages":[{"role":"user","content":"` + os.Getenv("PROMPT") + ` in ` + cwd + ` on ` + os.Getenv("TODAY") + `"}]}`))
-	shim := exec.Command(self, "demo-server", "--verbose") //nolint:noctx // a test agent
+	shim := exec.Command(self, "demo-server", "--verbose")
 	shim.Env = append(os.Environ(), "CAPTURE_TEST_ROLE=shim")
 	shim.Args[1] = self
 	shim.Stderr = os.Stderr
@@ -169,6 +169,7 @@ func (a *agent) record() (*capture.Result, string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	a.verify(r.Run)
 	return r, out.String()
 }
 
@@ -179,6 +180,7 @@ func (a *agent) replayOf(run ledger.RunID) (*capture.Result, string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	a.verify(r.Run)
 	return r, out.String()
 }
 

@@ -77,7 +77,7 @@ func dialRecorder(ctx context.Context, recorder string) (net.Conn, *framed, erro
 	r := bufio.NewReader(conn)
 	var resp *http.Response
 	if err == nil {
-		resp, err = http.ReadResponse(r, nil)
+		resp, err = http.ReadResponse(r, nil) //nolint:bodyclose // what follows is the connection, which the caller closes
 	}
 	if err == nil && resp.StatusCode != http.StatusSwitchingProtocols {
 		err = fault.New(ErrShim, "capture.Shim", "status %d", resp.StatusCode)

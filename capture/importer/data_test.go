@@ -218,7 +218,7 @@ func httprrOracle(b []byte) ([]sent, error) {
 	for {
 		var nreq, nresp int64
 		line, err := r.ReadString('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
 		if _, err := fmt.Sscanf(line, "%d %d\n", &nreq, &nresp); err != nil {
@@ -237,7 +237,7 @@ func httprrOracle(b []byte) ([]sent, error) {
 			return nil, err
 		}
 		answer, err := io.ReadAll(resp.Body)
-		if err != nil {
+		if err := errors.Join(err, resp.Body.Close()); err != nil {
 			return nil, err
 		}
 		out = append(out, sent{req.Method, req.URL.String(), req.Header, body, resp.StatusCode, resp.Header, answer})

@@ -135,7 +135,7 @@ func (x *exchange) evidence() []Reason {
 		out = append(out, ResponseReformatted)
 	case !x.encoded():
 		out = append(out, ResponseDecoded)
-	case n >= 0 && n != int64(len(x.response.body)) && !(x.bodiless() && len(x.response.body) == 0):
+	case n >= 0 && n != int64(len(x.response.body)) && (!x.bodiless() || len(x.response.body) > 0):
 		out = append(out, ResponseLength)
 	}
 	return out

@@ -179,6 +179,7 @@ func TestRefusals(t *testing.T) {
 		{"one level of an alias that holds itself", "interactions: &a\n- request: *a\n  response: *a\n", importer.Options{}, importer.ErrMalformed},
 		{"a body that holds itself", strings.Replace(one, "body: '',", "parsed_body: &b [*b],", 1), importer.Options{}, importer.ErrTooLarge},
 		{"an alias bomb", bomb(one), importer.Options{}, importer.ErrTooLarge},
+		{"much of something else", strings.Repeat("- a\n", 1<<19), importer.Options{}, importer.ErrNotCassette},
 		{"another version of traces", "httprr trace v2\n", importer.Options{}, importer.ErrUnknownFormat},
 		{"a trace that is cut", "httprr trace v1\n5 5\nabc", importer.Options{}, importer.ErrMalformed},
 		{"a trace with bad lengths", "httprr trace v1\n+5 5\nabcdeabcde", importer.Options{}, importer.ErrMalformed},

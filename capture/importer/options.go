@@ -9,8 +9,9 @@ import (
 
 // Options are what may be chosen of an import. The zero value is the default.
 type Options struct {
-	// MaxBytes is the largest file that is read; 0 is 64 MiB. A cassette takes
-	// some thirty times its size in memory while it is parsed.
+	// MaxBytes is the largest file that is read; 0 is 32 MiB. A cassette takes
+	// about ten times its size in memory while it is parsed; one made to do
+	// harm, of nothing but tiny nodes, a hundred times.
 	MaxBytes int64
 	// MaxExchanges is how many exchanges one file may have; 0 is 100,000.
 	MaxExchanges int
@@ -27,7 +28,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.MaxBytes == 0 {
-		o.MaxBytes = 64 << 20
+		o.MaxBytes = 32 << 20
 	}
 	if o.MaxExchanges == 0 {
 		o.MaxExchanges = 100_000

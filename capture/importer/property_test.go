@@ -41,8 +41,8 @@ func TestDamagedFilesAreRefusedOrRepeatable(t *testing.T) {
 			if fault.ClassOf(err) != fault.ClassInvalid {
 				rt.Fatalf("Import = %v, want a refusal of class invalid", err)
 			}
-			for info := range r.cfg.Store.Runs(t.Context()) {
-				rt.Fatalf("a refused file left run %s", info.Run)
+			for info, err := range r.cfg.Store.Runs(t.Context()) {
+				rt.Fatalf("a refused file left run %s, %v", info.Run, err)
 			}
 			return
 		}

@@ -26,6 +26,10 @@ import (
 // Bodies that are not UTF-8 are marked as binary. A newer vcrpy serializer
 // writes parsed_body in place of body: then the bytes are lost.
 
+// sureOf is the size up to which a file is parsed to say what it is instead of
+// a cassette.
+const sureOf = 1 << 20
+
 // maxDocuments is how many documents one file may have.
 const maxDocuments = 1000
 
@@ -33,6 +37,9 @@ const maxDocuments = 1000
 func isVCR(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
 
 func readVCR(b []byte, o *Options) (tape, error) {
+	if len(b) > sureOf && !bytes.Contains(b, []byte("interactions")) {
+		return tape{}, fault.New(ErrNotCassette, "importer.readVCR", "text without interactions")
+	}
 	docs, err := documents(b, maxDocuments)
 	if err != nil {
 		return tape{}, err

@@ -181,8 +181,8 @@ func (a *app) record(ctx context.Context, agent, upstreams []string, title strin
 		return err
 	}
 	o.Title = title
-	stop := func() {}
-	o.Signals, stop = a.signals()
+	signals, stop := a.signals()
+	o.Signals = signals
 	defer stop()
 	a.sayf("%s recording %s into %s\n", a.err.bad("●"), a.err.bold(clean(quoteAll(agent))), clean(s.dsn))
 	res, err := capture.Record(ctx, o)
@@ -332,8 +332,8 @@ func (a *app) replay(ctx context.Context, name string, agent []string, o capture
 		return err
 	}
 	ro.Title = r.Title
-	stop := func() {}
-	ro.Signals, stop = a.signals()
+	signals, stop := a.signals()
+	ro.Signals = signals
 	defer stop()
 	o.Run = r.Run
 	a.sayf("%s replaying run %s: every answer from the record, no upstream is reached\n", a.err.good("▶"), a.err.name(short(r.Run)))
@@ -384,8 +384,8 @@ func (a *app) branch(ctx context.Context, at string, agent, upstreams []string, 
 		return err
 	}
 	ro.Title = r.Title
-	stop := func() {}
-	ro.Signals, stop = a.signals()
+	signals, stop := a.signals()
+	ro.Signals = signals
 	defer stop()
 	o.Run, o.Until = r.Run, n+1
 	a.sayf("%s branching from run %s: answers from the record up to entry %d, live from there\n", a.err.good("⑂"), a.err.name(short(r.Run)), n)

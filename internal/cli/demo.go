@@ -261,7 +261,11 @@ func (t *tour) run(want int, args ...string) error {
 		args = append([]string{args[0], "--store", a.store}, args[1:]...)
 	}
 	a.printf("%s\n", a.out.name("   $ "+a.self+" "+t.shown(args)))
-	got := Run(context.Background(), append([]string{t.exe}, args...), a.stdin, a.stdout, a.stdout, a.env...) // one stream: the order is part of the story
+	name := t.exe
+	if !strings.Contains(a.self, " ") {
+		name = a.self // so that what the command prints has the name that was typed
+	}
+	got := Run(context.Background(), append([]string{name}, args...), a.stdin, a.stdout, a.stdout, a.env...) // one stream: the order is part of the story
 	if got != want {
 		return fault.New(ErrDemo, "cli.demo", "step %d ended with status %d, not %d", t.step, got, want)
 	}

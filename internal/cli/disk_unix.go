@@ -10,5 +10,5 @@ func freeBytes(dir string) (int64, bool) {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, false
 	}
-	return int64(s.Bavail) * int64(s.Bsize), true
+	return int64(s.Bavail) * int64(s.Bsize), true //nolint:unconvert // its type is another one elsewhere
 }

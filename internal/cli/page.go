@@ -120,7 +120,7 @@ func (s *opened) page(ctx context.Context, info ledger.RunInfo, prices budget.Ta
 func (*app) pageCall(c *insight.Call) pageCall {
 	line := pageCall{
 		Step: c.Step, Entry: c.N, Kind: c.Kind, Name: c.Name, Model: c.Model, Depth: c.Depth,
-		Status: string(c.Status), Good: c.Status == "ok" && c.HTTP < 400, In: dash, Out: dash, Cost: cost(c.Cost), Took: dash,
+		Status: string(c.Status), Good: !c.Failed(), In: dash, Out: dash, Cost: cost(c.Cost), Took: dash,
 		Tools: strings.Join(c.Tools, ", "), Said: c.Text,
 	}
 	if c.HTTP > 0 {

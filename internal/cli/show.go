@@ -185,10 +185,10 @@ func (a *app) callStatus(c *insight.Call) string {
 	default:
 		text = string(c.Status)
 	}
-	if c.Status == "interrupted" {
+	if c.Status == "interrupted" && !c.Left {
 		text = strings.TrimSpace(text + " interrupted")
 	}
-	if c.Status != "ok" || c.HTTP >= 400 {
+	if c.Failed() {
 		return a.out.bad(text)
 	}
 	return a.out.good(text)

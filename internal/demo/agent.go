@@ -120,8 +120,11 @@ func (a *Agent) ask(ctx context.Context, req chatRequest) (chatMessage, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-		return chatMessage{}, fmt.Errorf("the model answered %s: %s", resp.Status, text)
+		var problem struct {
+			Detail string `json:"detail"`
+		}
+		_ = json.NewDecoder(io.LimitReader(resp.Body, maxRequest)).Decode(&problem) // the status says enough
+		return chatMessage{}, fmt.Errorf("the model answered %s: %s", resp.Status, problem.Detail)
 	}
 	return assemble(resp.Body)
 }

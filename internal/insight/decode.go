@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -16,9 +17,8 @@ import (
 // Decode undoes the codings of an HTTP body. ok is false if one of them is not
 // known, the body is broken, or it grows beyond what is read.
 func Decode(codings string, body []byte) (plain []byte, ok bool) {
-	list := strings.Split(codings, ",")
-	for i := len(list) - 1; i >= 0; i-- {
-		if body, ok = decodeOne(strings.ToLower(strings.TrimSpace(list[i])), body); !ok {
+	for _, coding := range slices.Backward(strings.Split(codings, ",")) {
+		if body, ok = decodeOne(strings.ToLower(strings.TrimSpace(coding)), body); !ok {
 			return nil, false
 		}
 	}

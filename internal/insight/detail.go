@@ -69,7 +69,7 @@ func Pretty(b []byte) (text []byte, ok bool) {
 // CallOf returns the entries of the call and of the outcome that entry n
 // belongs to; -1 where there is none.
 func CallOf(ctx context.Context, store ledger.Store, run ledger.RunID, n int64) (call, outcome int64, err error) {
-	call, outcome = -1, -1
+	call = -1
 	for e, err := range store.Read(ctx, run, n) {
 		if err != nil {
 			return -1, -1, err

@@ -30,6 +30,9 @@ type Call struct {
 	HTTP     int64         // status of an HTTP answer, or 0
 	Took     time.Duration // meaningful if Outcome is not -1
 	Recorded bool          // answered from another run's record
+	// Left says that the answer broke off because the agent had read enough, as
+	// clients of event streams do at their last event.
+	Left bool
 
 	Answer
 	Cost *budget.Pico // nil: not known
@@ -116,6 +119,7 @@ func (t *timeline) outcome(ctx context.Context, o *ledger.Opened) error {
 	}
 	c.Outcome, c.Status, c.Recorded = o.N, out.Status, o.Body.Get("refs").Has("pin")
 	c.HTTP, _ = out.Data.Get("status").AsInt()
+	c.Left = out.Status == effect.Interrupted && out.Data.Get("broke").Str() == "client"
 	if out.Code != nil {
 		c.Code = out.Code.Error()
 	}
@@ -209,10 +213,16 @@ func When(t string) time.Time {
 	return at
 }
 
+// Failed reports whether the call ended without an answer, or with one that
+// says no.
+func (c *Call) Failed() bool {
+	return c.Status != "" && c.Status != effect.OK && !c.Left || c.HTTP >= 400
+}
+
 // Totals sums up a timeline.
 type Totals struct {
 	Calls    int64
-	Failed   int64 // ended as error or interrupted, or with an HTTP status from 400 on
+	Failed   int64 // as [Call.Failed] says
 	Open     int64
 	Usage    budget.Usage
 	Counted  int64 // calls that say their usage
@@ -229,7 +239,7 @@ func (t *Totals) Add(c *Call) error {
 	switch {
 	case c.Status == "":
 		t.Open++
-	case c.Status != effect.OK || c.HTTP >= 400:
+	case c.Failed():
 		t.Failed++
 	}
 	if c.Recorded {
@@ -263,6 +273,7 @@ func (c *Call) Value() canon.Value {
 		canon.M("model", text(c.Model)),
 		canon.M("usage", UsageValue(c.Usage)),
 		canon.M("recorded", canon.Bool(c.Recorded)),
+		canon.M("failed", canon.Bool(c.Failed())),
 	)
 	if !c.At.IsZero() {
 		v = v.With("at", canon.String(c.At.UTC().Format(time.RFC3339Nano)))

@@ -40,7 +40,7 @@ type Packer struct {
 // New returns a Packer, which holds memory until it is closed.
 func New() (*Packer, error) {
 	enc, err := zstd.NewWriter(nil,
-		zstd.WithEncoderLevel(zstd.SpeedDefault),
+		zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderCRC(false),
 		zstd.WithSingleSegment(true),
 		zstd.WithWindowSize(window))

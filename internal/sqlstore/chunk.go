@@ -277,8 +277,10 @@ func (s *Store) freshChunks(ctx context.Context, scope string) ([]canon.Digest, 
 
 // Erase implements [blob.Store]. The journal is settled first, so that the
 // chunks that are still in it are erased as well.
+//
+// Bodies and recipes of entries are not chunks and stay.
 func (s *Store) Erase(ctx context.Context, scope string) error {
-	return asBlob(s.do(ctx, "sqlstore.Erase", &job{alone: true, apply: func(g *group) (refusal, err error) {
+	return asBlob(s.do(ctx, "sqlstore.Erase", &job{alone: true, scrub: true, apply: func(g *group) (refusal, err error) {
 		key, err := g.scopeKey(scope)
 		if err != nil || key == 0 {
 			return nil, err

@@ -19,6 +19,7 @@ const (
 type job struct {
 	bytes int
 	alone bool // in its transaction
+	scrub bool // the database once it is committed
 	// apply writes within the transaction of g. A refusal leaves the
 	// transaction as it was and concerns this job only; an error spoils the
 	// group.
@@ -127,6 +128,9 @@ func (s *Store) commitLoop() {
 		}
 		refusals := make([]error, len(jobs))
 		err := s.commit(jobs, refusals)
+		if err == nil && jobs[0].scrub {
+			err = s.scrub()
+		}
 		for i, j := range jobs {
 			switch {
 			case refusals[i] != nil:
@@ -137,6 +141,16 @@ func (s *Store) commitLoop() {
 		}
 		clear(jobs)
 	}
+}
+
+// scrub removes what was erased from the disk.
+func (s *Store) scrub() error {
+	for _, q := range s.dialect.Scrub {
+		if _, err := s.writer.conn.ExecContext(context.Background(), q); err != nil {
+			return storeErr("sqlstore.Erase", err, "erased, but the bytes may still be on the disk; erase again")
+		}
+	}
+	return nil
 }
 
 func (s *Store) commit(jobs []*job, refusals []error) error {

@@ -23,6 +23,12 @@ type Dialect struct {
 	Changed string
 	// Size is a query for the size of the database, in bytes.
 	Size string
+	// Scrub are statements to run when something was erased, so that the
+	// bytes are gone from the disk too.
+	Scrub []string
+	// Sparse is a query for whether compacting the database pays, and Compact
+	// does it.
+	Sparse, Compact string
 	// Closing are statements to run when the last work is done.
 	Closing []string
 }

@@ -140,10 +140,11 @@ func (t *tail) add(data []byte) error {
 			t.runs[key] = append(t.runs[key], r)
 		case recordChunk:
 			name := chunkName{scope: int64(d.number(1<<63 - 1)), id: d.digest()}
+			data := d.take(int(d.number(blob.MaxChunk)))
 			if _, ok := t.chunks[name]; !ok {
 				t.order = append(t.order, name)
+				t.chunks[name] = data
 			}
-			t.chunks[name] = d.take(int(d.number(blob.MaxChunk)))
 		default:
 			d.failed = true
 		}

@@ -13,17 +13,18 @@ import (
 const (
 	segmentBytes = 64 << 10
 	packBytes    = 256 << 10
-	// A last segment smaller than this is written again together with what
-	// follows it, so that a run that grows slowly has no crumbs.
-	crumbBytes = 16 << 10
+	// A last segment whose row is smaller than this is written again together
+	// with what follows it, so that a run that grows slowly has no crumbs.
+	crumbBytes = 2 << 10
 )
 
-// The journal is settled when it is larger than a sixteenth of the database,
-// within these bounds: what it takes stays in the file as free pages.
+// The journal is settled when it is larger than a quarter of the database,
+// within these bounds. The larger it is, the more entries of a run come
+// together, and the longer a process takes that reads it for the first time.
 const (
-	minJournal  = 128 << 10
-	maxJournal  = 4 << 20
-	journalPart = 16
+	minJournal  = 256 << 10
+	maxJournal  = 8 << 20
+	journalPart = 4
 )
 
 // settle moves everything from the journal to where it stays: the entries of
@@ -57,18 +58,16 @@ func (g *group) settleRun(key int64, records []record) error {
 	at, raw := records[0].first, []byte(nil)
 	var start int64
 	var data []byte
-	switch err := g.w.lastSegment.QueryRowContext(g.ctx, place(key, 0), place(key, at)).Scan(&start, &data); {
-	case errors.Is(err, sql.ErrNoRows):
-	case err != nil:
+	err := g.w.lastSegment.QueryRowContext(g.ctx, crumbBytes, place(key, 0), place(key, at)).Scan(&start, &data)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
-	case len(data) < crumbBytes:
+	}
+	if data != nil {
 		old, err := g.s.pack.Unpack(data, maxSegment)
 		if err != nil {
 			return err
 		}
-		if len(old) < crumbBytes {
-			at, raw = start-place(key, 0), slices.Clone(old)
-		}
+		at, raw = start-place(key, 0), slices.Clone(old)
 	}
 	for i := range records {
 		r := &records[i]
@@ -84,7 +83,7 @@ func (g *group) settleRun(key int64, records []record) error {
 		return err
 	}
 	i := records[len(records)-1].info
-	_, err := g.w.updatePosition.ExecContext(g.ctx, i.At.Count, i.At.Last[:], i.Sealed, i.Opened, i.Ended, key)
+	_, err = g.w.updatePosition.ExecContext(g.ctx, i.At.Count, i.At.Last[:], i.Sealed, i.Opened, i.Ended, key)
 	return err
 }
 

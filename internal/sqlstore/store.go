@@ -97,8 +97,9 @@ func (s *Store) Close() error {
 	return s.closeErr
 }
 
-// finish closes the readers first: only the last connection of all can put
-// the log of changes back into the database.
+// finish leaves a small and settled database. It closes the readers before
+// the writer, because only the last connection of all can put the log of
+// changes back into the database.
 func (s *Store) finish() error {
 	ctx := context.Background()
 	err := s.commit([]*job{{apply: func(g *group) (refusal, err error) {
@@ -108,11 +109,21 @@ func (s *Store) finish() error {
 		return nil, g.settle([]byte{})
 	}}}, make([]error, 1))
 	err = errors.Join(err, s.read.Close())
+	s.compact(ctx)
 	for _, q := range s.dialect.Closing {
 		_, e := s.writer.conn.ExecContext(ctx, q)
 		err = errors.Join(err, e)
 	}
 	return errors.Join(err, s.writer.close())
+}
+
+// compact gives back the room that the journal has left. It is no failure if
+// it cannot, because another process is at work: the room is used again.
+func (s *Store) compact(ctx context.Context) {
+	var sparse bool
+	if err := s.writer.conn.QueryRowContext(ctx, s.dialect.Sparse).Scan(&sparse); err == nil && sparse {
+		_, _ = s.writer.conn.ExecContext(ctx, s.dialect.Compact)
+	}
 }
 
 // storeErr gives a cause of the database the code of a store that fails,

@@ -60,7 +60,7 @@ func newWriter(ctx context.Context, db *sql.DB, d *Dialect) (*writer, error) {
 		{&w.deleteJournal, "DELETE FROM journal WHERE seq <= ?"},
 		{&w.journalSize, "SELECT coalesce(sum(length(data)), 0) FROM journal"},
 		{&w.insertSegment, "INSERT INTO segments (place, data) VALUES (?, ?) ON CONFLICT (place) DO UPDATE SET data = excluded.data"},
-		{&w.lastSegment, "SELECT place, data FROM segments WHERE place >= ? AND place < ? ORDER BY place DESC LIMIT 1"},
+		{&w.lastSegment, "SELECT place, CASE WHEN length(data) < ? THEN data END FROM segments WHERE place >= ? AND place < ? ORDER BY place DESC LIMIT 1"},
 		{&w.segments, selectSegments},
 		{&w.insertStatement, "INSERT INTO statements (run, type, count, envelope) SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM statements WHERE run = ?1 AND type = ?2 AND count = ?3 AND envelope = ?4)"},
 		{&w.scope, "SELECT key FROM scopes WHERE scope = ?"},

@@ -23,10 +23,11 @@
 //	0x02 length id             a chunk that holds further operations, which
 //	                           rebuild that many bytes
 //
-// Lengths are unsigned varints, ids are 32 bytes. A long recipe is itself cut
-// and stored as chunks (0x02), where its content says so: the recipes of two
-// requests that share their history share their front too, and storage grows
-// with what is new.
+// Lengths are unsigned varints in their shortest form and never zero, ids are
+// 32 bytes; the lengths of a list add up to the size that its attachment or
+// its operation states. A long recipe is itself cut and stored as chunks
+// (0x02), where its content says so: the recipes of two requests that share
+// their history share their front too, and storage grows with what is new.
 //
 // # Scopes
 //

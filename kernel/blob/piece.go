@@ -19,7 +19,7 @@ type Piece struct {
 // [Rebuild] does.
 func Pieces(p Part, get Get) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
-		ops, err := topOps(p.Recipe)
+		ops, err := topOps(p)
 		if err != nil {
 			yield(Piece{}, err)
 			return

@@ -37,22 +37,18 @@ type Get func(id canon.Digest) ([]byte, error)
 // Rebuild writes the bytes of p to w. It checks lengths; that the bytes are
 // the recorded ones is for the caller to check against the commitment.
 func Rebuild(p Part, get Get, w io.Writer) error {
-	ops, err := topOps(p.Recipe)
+	ops, err := topOps(p)
 	if err != nil {
 		return err
 	}
-	n, err := rebuild(ops, get, w, p.Size, 0)
-	if err == nil && n != p.Size {
-		err = fault.New(ErrSize, "blob.Rebuild", "the recipe gives %d bytes, the entry says %d", n, p.Size)
-	}
-	return err
+	return rebuild(ops, get, w, 0)
 }
 
 // IDs yields the ids of all chunks that p needs, those of nested recipes
 // included, in order. An id may come more than once.
 func IDs(p Part, get Get) iter.Seq2[canon.Digest, error] {
 	return func(yield func(canon.Digest, error) bool) {
-		ops, err := topOps(p.Recipe)
+		ops, err := topOps(p)
 		if err != nil {
 			yield(canon.Digest{}, err)
 			return
@@ -90,70 +86,87 @@ func ids(ops []byte, get Get, depth int, yield func(canon.Digest, error) bool) b
 	return true
 }
 
-func rebuild(ops []byte, get Get, w io.Writer, limit int64, depth int) (int64, error) {
-	var total int64
+func rebuild(ops []byte, get Get, w io.Writer, depth int) error {
 	for len(ops) > 0 {
 		o, rest, err := nextOp(ops)
 		if err != nil {
-			return total, err
+			return err
 		}
 		ops = rest
-		if o.length > limit-total {
-			return total, fault.New(ErrSize, "blob.Rebuild", "the recipe gives more than the %d bytes that the entry says", limit)
-		}
+		b := o.literal
 		switch o.kind {
-		case opBytes:
-			if _, err := w.Write(o.literal); err != nil {
-				return total, err
-			}
 		case opChunk:
-			b, err := get(o.id)
-			if err != nil {
-				return total, err
+			if b, err = get(o.id); err != nil {
+				return err
 			}
 			if int64(len(b)) != o.length {
-				return total, fault.New(ErrSize, "blob.Rebuild", "chunk %s has %d bytes, its recipe says %d", o.id, len(b), o.length)
-			}
-			if _, err := w.Write(b); err != nil {
-				return total, err
+				return fault.New(ErrSize, "blob.Rebuild", "chunk %s has %d bytes, its recipe says %d", o.id, len(b), o.length)
 			}
 		case opRecipe:
 			nested, err := nestedOps(o, get, depth)
 			if err != nil {
-				return total, err
+				return err
 			}
-			n, err := rebuild(nested, get, w, o.length, depth+1)
-			if err != nil {
-				return total, err
+			if err := rebuild(nested, get, w, depth+1); err != nil {
+				return err
 			}
-			if n != o.length {
-				return total, fault.New(ErrSize, "blob.Rebuild", "a nested recipe gives %d bytes, not %d", n, o.length)
-			}
+			continue
 		}
-		total += o.length
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
 	}
-	return total, nil
+	return nil
 }
 
-func topOps(recipe []byte) ([]byte, error) {
-	if len(recipe) == 0 || recipe[0] != recipeVersion {
+// topOps returns the operations of a part, which give exactly its size.
+func topOps(p Part) ([]byte, error) {
+	if len(p.Recipe) == 0 || p.Recipe[0] != recipeVersion {
 		return nil, fault.New(ErrRecipe, "blob.Rebuild", "the recipe is empty or of an unknown version")
 	}
-	return recipe[1:], nil
+	return p.Recipe[1:], checkOps(p.Recipe[1:], p.Size)
 }
 
+// nestedOps returns the operations that o stands for, which give exactly its
+// length.
 func nestedOps(o op, get Get, depth int) ([]byte, error) {
 	if depth >= maxDepth {
 		return nil, fault.New(ErrRecipe, "blob.Rebuild", "recipes nest deeper than %d", maxDepth)
 	}
-	return get(o.id)
+	ops, err := get(o.id)
+	if err != nil {
+		return nil, err
+	}
+	return ops, checkOps(ops, o.length)
+}
+
+// checkOps reads all operations and adds up their lengths. Since no length
+// is zero, what a recipe opens to is never more than the size its entry
+// states, however often it names the same chunk.
+func checkOps(ops []byte, want int64) error {
+	left := want
+	for len(ops) > 0 {
+		o, rest, err := nextOp(ops)
+		if err != nil {
+			return err
+		}
+		if o.length > left {
+			return fault.New(ErrSize, "blob.Rebuild", "a recipe gives more than the %d bytes that are stated", want)
+		}
+		left -= o.length
+		ops = rest
+	}
+	if left != 0 {
+		return fault.New(ErrSize, "blob.Rebuild", "a recipe gives %d bytes where %d are stated", want-left, want)
+	}
+	return nil
 }
 
 func nextOp(p []byte) (o op, rest []byte, err error) {
 	o.kind = p[0]
 	length, n := binary.Uvarint(p[1:])
-	if n <= 0 || length > 1<<62 {
-		return o, nil, fault.New(ErrRecipe, "blob.Rebuild", "a length of the recipe cannot be read")
+	if n <= 0 || length == 0 || length > 1<<62 || n > 1 && p[n] == 0 {
+		return o, nil, fault.New(ErrRecipe, "blob.Rebuild", "a length of the recipe is none, or not in its one spelling")
 	}
 	o.length = int64(length)
 	p = p[1+n:]

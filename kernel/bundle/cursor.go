@@ -132,6 +132,16 @@ func (c *cursor) record() (typ byte, length int64, err error) {
 	return b[0], int64(n), nil
 }
 
+// nextIs reports whether a record of one of two types comes next. What is
+// wrong with it is for record to say.
+func (c *cursor) nextIs(a, b byte) (bool, error) {
+	p, err := c.peek(1)
+	if err != nil {
+		return false, err
+	}
+	return p[0] == a || p[0] == b, nil
+}
+
 // take returns the bytes of the record at pos, whose length is n, and goes
 // behind it.
 func (c *cursor) take(n int64) ([]byte, error) {

@@ -116,12 +116,14 @@ func (w *walker) body(e *ledger.Entry) error {
 	e.Body = b[digest:]
 	w.parts = w.parts[:0]
 	for {
+		if more, err := w.c.nextIs(recAttachment, recWithheldAttachment); err != nil {
+			return err
+		} else if !more {
+			break
+		}
 		typ, size, err := w.c.record()
 		if err != nil {
 			return err
-		}
-		if typ != recAttachment && typ != recWithheldAttachment {
-			break
 		}
 		if len(w.parts) >= ledger.MaxAttachments {
 			return malformed("an entry has more than %d attachments", ledger.MaxAttachments)
@@ -179,8 +181,11 @@ func (w *walker) pieces(p []byte) (size int64, err error) {
 
 func (w *walker) heads() error {
 	for {
-		typ, size, err := w.c.record()
-		if err != nil || typ != recHead {
+		if more, err := w.c.nextIs(recHead, recHead); err != nil || !more {
+			return err
+		}
+		_, size, err := w.c.record()
+		if err != nil {
 			return err
 		}
 		if w.head != nil {

@@ -149,11 +149,12 @@ func (v *verifier) signature(h *Head, where string) {
 	if v.ev.Keys == nil {
 		return
 	}
+	if _, _, manifests := v.ev.Keys.Last(); manifests == 0 {
+		return
+	}
 	key, known := v.ev.Keys.Find(v.envelope.KeyID)
 	if !known || key.Role != sign.RoleHead {
-		if v.ev.Keys.Trusted() {
-			v.remark("head of %d entries is signed by key %s, which your trusted root does not list: it earns no level", h.Count, v.envelope.KeyID)
-		}
+		v.fail(iSignatures, Finding{Code: ErrHeadSignature, N: h.Count - 1, Where: where, Found: v.envelope.KeyID.String(), Msg: "the manifests list no such key for heads"})
 		return
 	}
 	if err := v.envelope.Check(key.Key, HeadType); err != nil {

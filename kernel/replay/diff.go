@@ -197,8 +197,8 @@ func (al *Aligned) common(x, y []int) []int {
 	}
 	width := len(y) + 1
 	best := make([]int32, (len(x)+1)*width) // of x[i:] and y[j:]
-	for i := len(x) - 1; i >= 0; i-- {
-		for j := len(y) - 1; j >= 0; j-- {
+	for i := range slices.Backward(x) {
+		for j := range slices.Backward(y) {
 			if like(i, j) {
 				best[i*width+j] = best[(i+1)*width+j+1] + 1
 			} else {

@@ -113,7 +113,11 @@ func (r *Report) Head() string {
 	if r.Verb == Verify {
 		return fmt.Sprintf("verify %s: %s · level %s (asked for %s) · %s", r.Run, r.Verdict, r.Level, r.Asked, authority)
 	}
-	return fmt.Sprintf("%s %s, mode %s: %s · %s", r.Verb, r.Run, r.Mode, r.Verdict, authority)
+	subject := string(r.Run)
+	if r.Verb == Diff {
+		subject += " and " + string(r.Other)
+	}
+	return fmt.Sprintf("%s %s, mode %s: %s · %s", r.Verb, subject, r.Mode, r.Verdict, authority)
 }
 
 // OfVerification makes the report of a verification at the level asked for.

@@ -31,6 +31,7 @@ import (
 const (
 	keyName   = "key"
 	newPrefix = ".new-"
+	noScope   = ".none"
 )
 
 // Store is a [blob.Store].
@@ -67,8 +68,12 @@ const maxName = 250
 
 // scopeDir returns the folder of a scope. Hexadecimal doubles the length, so
 // a long id goes over several levels; "-" occurs in no other name, so no
-// folder of a scope lies in that of another.
+// folder of a scope lies in that of another. An id that no scope can have
+// gives a folder that is not there.
 func (s *Store) scopeDir(id string) string {
+	if id == "" || len(id) > blob.MaxScope {
+		return filepath.Join(s.root, noScope)
+	}
 	dir, name := s.root, hex.EncodeToString([]byte(id))
 	for len(name) > maxName {
 		dir = filepath.Join(dir, name[:maxName]+"-")
@@ -88,17 +93,14 @@ func (s *Store) Scope(ctx context.Context, id string, create *blob.Scope) (blob.
 	if err := ctx.Err(); err != nil {
 		return blob.Scope{}, fault.Wrap(blob.ErrStore, op, err, "given up before it began")
 	}
-	if id == "" || len(id) > blob.MaxScope {
-		return blob.Scope{}, notFound(op, id)
-	}
-	dir := s.scopeDir(id)
-	sc, err := readKey(dir, id)
+	sc, err := readKey(s.scopeDir(id), id)
 	if create == nil || !errors.Is(err, blob.ErrScopeNotFound) {
 		return sc, err
 	}
 	if err := blob.CheckScope(id, create); err != nil {
 		return blob.Scope{}, err
 	}
+	dir := s.scopeDir(id)
 	if err := mkdir(dir); err != nil {
 		return blob.Scope{}, fault.Wrap(blob.ErrStore, op, err, "the folder of scope %q", id)
 	}

@@ -78,7 +78,10 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 			Begin:   "BEGIN IMMEDIATE",
 			Changed: "PRAGMA data_version",
 			Size:    "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
-			Closing: []string{"PRAGMA optimize", "PRAGMA wal_checkpoint(TRUNCATE)"},
+			Scrub:   []string{"PRAGMA wal_checkpoint(TRUNCATE)"},
+			Sparse:  "SELECT freelist_count * 16 > page_count AND page_count < 16384 FROM pragma_freelist_count(), pragma_page_count()",
+			Compact: "VACUUM",
+			Closing: []string{"PRAGMA wal_checkpoint(TRUNCATE)"},
 		},
 		Write: write, Read: read, Now: o.Now,
 	})
@@ -98,6 +101,7 @@ func dsn(path string, o *Options, more ...string) string {
 		"_foreign_keys=0",
 		"_synchronous=FULL",
 		"_pragma=page_size(4096)",
+		"_pragma=secure_delete(1)", // what is erased is overwritten
 		"_pragma=wal_autocheckpoint(4000)",
 		"_pragma=cache_size(-32768)",
 	}, more...)

@@ -3,6 +3,7 @@ package bundletest
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/reprise-dev/reprise/kernel/bundle"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -28,7 +29,7 @@ func History(name string, turns int) ledger.Content {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = fmt.Appendf(b, `{"role":"user","content":"turn %d %s"}`, i, bytes.Repeat([]byte{'a' + byte(i%26)}, 1200))
+		b = fmt.Appendf(b, `{"role":"user","content":"turn %d %s"}`, i, bytes.Repeat([]byte{'a' + byte(i%26)}, 1000))
 	}
 	return ledger.Content{Name: name, Type: ledger.BodyType, Bytes: append(b, `]}`...)}
 }
@@ -54,7 +55,7 @@ func Sample(name string) *Ledger {
 	l.Head(signer)
 	l.Append(ledger.KindBranch, Object(`{"data":{"reason":"try"},"name":"branch"}`), none)
 	l.Append(ledger.KindSkillBound, Object(`{"data":{"skill":"add","version":"1"},"name":"bind"}`), none)
-	l.Append(ledger.KindSnapshot, Object(`{"data":{"of":"memory"},"name":"before"}`), none, History("state", 2))
+	l.Append(ledger.KindSnapshot, Object(`{"data":{"of":"memory"},"name":"before"}`), none, Text("state", strings.Repeat("memory ", 80)))
 	again := l.Append(ledger.KindCall, Object(`{"class":"external","kind":"tool","match":"m2","name":"write","occurrence":0}`), none, History("request", 2))
 	l.Append(ledger.KindOutcome, Object(`{"code":"tool.failed","status":"error"}`), Object(`{"call":%d}`, again.N), Text("response", ""))
 	l.Append(ledger.KindCommit, Object(`{"delta":[{"id":"a","kind":"note","op":"replace","value":{"x":2},"version":1},{"id":"b","kind":"file","op":"retract","version":1}],"name":"second"}`), none)
