@@ -21,21 +21,29 @@ type Reader struct {
 	run   ledger.RunID
 
 	mu     sync.Mutex
-	window map[place]*ledger.Opened
+	window window
+	before window // what the window was until it was full
 	chunks map[canon.Digest][]byte
 	held   int
 }
 
+// window is entries by number.
+type window struct {
+	entries map[place]*ledger.Opened
+	size    int64 // bytes of their bodies
+}
+
 const (
-	readAhead  = 128     // entries that are read at once
-	maxWindow  = 4096    // entries that are kept
-	maxHeld    = 8 << 20 // bytes of chunks that are kept
-	maxContent = 1 << 30 // bytes of one content that Bytes gives back
+	readAhead  = 512 << 10 // bytes of bodies that are read at once
+	maxWindow  = 4 << 20   // bytes of bodies in a window
+	entryBytes = 512       // that count for an entry beside its body
+	maxHeld    = 8 << 20   // bytes of chunks that are kept
+	maxContent = 1 << 30   // bytes of one content that Bytes gives back
 )
 
 // NewReader returns a reader of a run.
 func NewReader(store Store, run ledger.RunID) *Reader {
-	return &Reader{store: store, run: run, window: map[place]*ledger.Opened{}, chunks: map[canon.Digest][]byte{}}
+	return &Reader{store: store, run: run, window: window{entries: map[place]*ledger.Opened{}}, chunks: map[canon.Digest][]byte{}}
 }
 
 // place is where an entry stands. A branch's history is in more than one run.
@@ -70,13 +78,10 @@ func (r *Reader) Ref(ctx context.Context, ref ledger.Ref) (*ledger.Opened, error
 func (r *Reader) open(ctx context.Context, at place) (*ledger.Opened, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if o := r.window[at]; o != nil {
+	if o := r.find(at); o != nil {
 		return r.ready(ctx, o)
 	}
-	if len(r.window) > maxWindow {
-		clear(r.window)
-	}
-	last := at.n + readAhead
+	var read int64
 	for e, err := range r.store.Read(ctx, at.run, at.n) {
 		if err != nil {
 			return nil, err
@@ -85,16 +90,34 @@ func (r *Reader) open(ctx context.Context, at place) (*ledger.Opened, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.window[place{at.run, o.N}] = &o
-		if o.N >= last {
+		r.keep(&o)
+		if read += entryBytes + o.Size; read >= readAhead {
 			break
 		}
 	}
-	o := r.window[at]
+	o := r.find(at)
 	if o == nil {
 		return nil, fault.New(ledger.ErrNotFound, "drive.Reader", "run %s has no entry %d", at.run, at.n)
 	}
 	return r.ready(ctx, o)
+}
+
+// find returns an entry of the two windows, or nil.
+func (r *Reader) find(n place) *ledger.Opened {
+	if o := r.window.entries[n]; o != nil {
+		return o
+	}
+	return r.before.entries[n]
+}
+
+// keep puts an entry into the window, which begins anew when it is full: what
+// was asked for last is still in the one before.
+func (r *Reader) keep(o *ledger.Opened) {
+	if r.window.size > maxWindow {
+		r.before, r.window = r.window, window{entries: map[place]*ledger.Opened{}}
+	}
+	r.window.entries[place{o.Run, o.N}] = o
+	r.window.size += entryBytes + o.Size
 }
 
 // ready returns an entry of the window with its contents resolved.
