@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -107,7 +108,7 @@ func BenchmarkRaw(b *testing.B) {
 					}
 					n++
 				}
-				if err := tx.Commit(); err != nil {
+				if err := errors.Join(stmt.Close(), tx.Commit()); err != nil {
 					b.Fatal(err)
 				}
 			}
