@@ -98,6 +98,7 @@ func BenchmarkRaw(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
+				//nolint:sqlclosecheck // closed below, not at the end of the benchmark
 				stmt, err := tx.PrepareContext(b.Context(), "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)")
 				if err != nil {
 					b.Fatal(err)
