@@ -41,7 +41,7 @@ func newSession(seed uint64) *session {
 		tools = append(tools, fmt.Sprintf(`{"type":"function","function":{"name":"tool_%d_%s","description":%q,"parameters":{"type":"object","properties":{%s},"required":[]}}}`, i, s.pick(), s.prose(30), strings.Join(props, ",")))
 	}
 	s.tools = strings.Join(tools, ",")
-	s.history = append(s.history, s.message("system", s.prose(300)))
+	s.history = append(s.history, message("system", s.prose(300)))
 	return s
 }
 
@@ -107,7 +107,7 @@ func (s *session) table(rows int) string {
 	return b.String() + "]"
 }
 
-func (s *session) message(role, content string) string {
+func message(role, content string) string {
 	return fmt.Sprintf(`{"role":%q,"content":%q}`, role, content)
 }
 
@@ -119,9 +119,9 @@ func (s *session) next() (request, response []byte) {
 		s.unique += len(m)
 	}
 	// The parts of a turn vary in size; together they are some 6 KB.
-	add(s.message("user", s.prose(60+s.rng.IntN(60))))
-	add(s.message("tool", s.table(8+s.rng.IntN(10))))
-	add(s.message("tool", s.code(20+s.rng.IntN(45))))
+	add(message("user", s.prose(60+s.rng.IntN(60))))
+	add(message("tool", s.table(8+s.rng.IntN(10))))
+	add(message("tool", s.code(20+s.rng.IntN(45))))
 	request = fmt.Appendf(nil, `{"model":"model-1","temperature":0,"messages":[%s],"tools":[%s]}`, strings.Join(s.history, ","), s.tools)
 	answer := fmt.Sprintf(`{"role":"assistant","content":%q,"tool_calls":[{"id":"call_%016x","type":"function","function":{"name":"tool_1","arguments":%q}}]}`, s.prose(120), s.rng.Uint64(), s.code(10))
 	response = fmt.Appendf(nil, `{"id":"chatcmpl-%016x","object":"chat.completion","created":%d,"model":"model-1","choices":[{"index":0,"message":%s,"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, s.rng.Uint64(), 1700000000+s.turn*17, answer, len(request)/4, len(answer)/4)
