@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/blob"
+	"github.com/reprise-dev/reprise/kernel/bundle"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
@@ -45,7 +46,7 @@ func newSample(sh shape) (*sample, error) {
 	w := newWriter(1)
 	at := ledger.Position{}
 	for i := range sh.entries {
-		d := ledger.Draft{Kind: ledger.KindEvent, Scope: s.scope.ID, T: "2026-01-02T03:04:05.000006Z"}
+		d := ledger.Draft{Run: s.run, Kind: ledger.KindEvent, Scope: s.scope.ID, T: "2026-01-02T03:04:05.000006Z"}
 		if i == 0 {
 			d.Kind, d.Body = ledger.KindOpen, canon.Object(canon.M("engine", canon.String("bench")))
 		} else if d.Body, err = w.eventBody(i, sh); err != nil {
@@ -129,6 +130,22 @@ func (s *sample) evidence() ledger.Evidence {
 		Run: s.run, Entries: s.all(),
 		Attachment: func(e *ledger.Entry, i int, w io.Writer) error { return blob.Rebuild(e.Parts[i], get, w) },
 	}
+}
+
+// bundle returns the sample as an exported file.
+func (s *sample) bundle() ([]byte, error) {
+	chunks := map[canon.Digest][]byte{}
+	for i := range s.chunks {
+		chunks[s.chunks[i].ID] = s.chunks[i].Bytes
+	}
+	get := func(id canon.Digest) ([]byte, error) { return chunks[id], nil }
+	var out bytes.Buffer
+	err := bundle.Write(&out, bundle.Source{Runs: []bundle.Run{{
+		ID: s.run, Entries: s.all(),
+		Pieces: func(e *ledger.Entry, i int) iter.Seq2[blob.Piece, error] { return blob.Pieces(e.Parts[i], get) },
+		Get:    func(_ string, id canon.Digest) ([]byte, error) { return chunks[id], nil },
+	}}}, bundle.Options{})
+	return out.Bytes(), err
 }
 
 // segment is how many entries of a sample one append stores: what a group

@@ -26,6 +26,7 @@ func main() {
 	if len(os.Args) > 1 {
 		if role := roleOf(os.Args[1]); role != nil {
 			exit(role(ctx, os.Args[2:]))
+			return
 		}
 	}
 	met, err := run(ctx, os.Args[1:])

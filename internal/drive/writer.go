@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reprise-dev/reprise/kernel/blob"
@@ -37,18 +39,21 @@ type Config struct {
 const (
 	leaseTTL   = 10 * time.Second
 	headEvery  = time.Second
-	lazyFlush  = 50 * time.Millisecond
-	queueBytes = 8 << 20 // a writer waits when more than this is not durable yet
+	soonFlush  = 5 * time.Millisecond  // after which an entry is stored that nobody waits for
+	lazyFlush  = 50 * time.Millisecond // the same in a replay
+	queueBytes = 8 << 20               // a writer waits when more than this is not durable yet
 	retries    = 5
 )
 
 // writer puts the entries of one run in order and makes them durable in
 // groups: what is appended while one group is being stored is the next group.
+// A group is stored at once if somebody waits for it, else a little later: so
+// the call and the outcome of a fast answer are one group.
 type writer struct {
 	cfg   Config
 	run   ledger.RunID
 	lease ledger.Lease
-	lazy  bool // nobody waits for single entries: a replay
+	delay time.Duration // of a group that nobody waits for
 
 	mu     sync.Mutex
 	at     ledger.Position
@@ -59,7 +64,8 @@ type writer struct {
 	room   *sync.Cond
 	queued int // bytes that are not durable
 
-	wake    chan struct{}
+	begun   chan struct{} // a group has its first entry
+	wake    chan struct{} // somebody waits for it, or it is large
 	stop    chan struct{}
 	stopped chan struct{}
 
@@ -69,18 +75,23 @@ type writer struct {
 
 // group is what one append stores.
 type group struct {
+	w     *writer
 	batch ledger.Batch
 	size  int
+	taken atomic.Bool // it is being stored
 	done  chan struct{}
 	err   error
 }
 
-func newGroup(at ledger.Position) *group {
-	return &group{batch: ledger.Batch{At: at}, done: make(chan struct{})}
+func (w *writer) newGroup() *group {
+	return &group{w: w, batch: ledger.Batch{At: w.at}, done: make(chan struct{})}
 }
 
 // wait returns when the group is durable, or the reason why it never will be.
 func (g *group) wait(ctx context.Context) error {
+	if !g.taken.Load() {
+		signal(g.w.wake)
+	}
 	select {
 	case <-g.done:
 		return g.err
@@ -91,9 +102,13 @@ func (g *group) wait(ctx context.Context) error {
 
 func newWriter(cfg Config, lease ledger.Lease, at ledger.Position, tree ledger.Tree, lazy bool) *writer {
 	w := &writer{
-		cfg: cfg, run: lease.Run, lease: lease, lazy: lazy, at: at, tree: tree, next: newGroup(at),
-		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
+		cfg: cfg, run: lease.Run, lease: lease, delay: soonFlush, at: at, tree: tree,
+		begun: make(chan struct{}, 1), wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
+	if lazy {
+		w.delay = lazyFlush
+	}
+	w.next = w.newGroup()
 	w.room = sync.NewCond(&w.mu)
 	go w.loop()
 	return w
@@ -109,6 +124,7 @@ func (w *writer) append(p ledger.Prepared, chunks []blob.Chunk) (ledger.Ref, *gr
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for w.err == nil && w.queued > queueBytes {
+		signal(w.wake)
 		w.room.Wait()
 	}
 	if w.err != nil {
@@ -119,14 +135,13 @@ func (w *writer) append(p ledger.Prepared, chunks []blob.Chunk) (ledger.Ref, *gr
 	w.at = at
 	g := w.next
 	w.last = g
+	if len(g.batch.Entries) == 0 {
+		signal(w.begun)
+	}
 	g.batch.Entries = append(g.batch.Entries, e)
 	g.batch.Chunks = append(g.batch.Chunks, chunks...)
 	g.size += size
 	w.queued += size
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
 	return ledger.Ref{Run: w.run, N: at.Count - 1, ID: e.ID}, g, nil
 }
 
@@ -145,14 +160,16 @@ func (w *writer) loop() {
 	defer renew.Stop()
 	head := time.NewTimer(headEvery)
 	defer head.Stop()
-	first := true // somebody waits for the open, also of a lazy session
+	soon := time.NewTimer(w.delay)
+	defer soon.Stop()
 	for {
 		select {
+		case <-w.begun:
+			soon.Reset(w.delay)
 		case <-w.wake:
-			if w.lazy && !first {
-				w.linger()
-			}
-			first = false
+			w.gather()
+			w.flush(false)
+		case <-soon.C:
 			w.flush(false)
 		case <-head.C:
 			w.flush(false)
@@ -166,11 +183,15 @@ func (w *writer) loop() {
 	}
 }
 
-// linger lets more entries gather, because nobody waits for these.
-func (w *writer) linger() {
-	select {
-	case <-time.After(lazyFlush):
-	case <-w.stop:
+// gather lets others run as long as that adds entries to the group: who was
+// woken by the last group often has the next entry at hand.
+func (w *writer) gather() {
+	for before, now := -1, 0; now > before; {
+		before = now
+		runtime.Gosched()
+		w.mu.Lock()
+		now = len(w.next.batch.Entries)
+		w.mu.Unlock()
 	}
 }
 
@@ -180,10 +201,14 @@ func (w *writer) flush(last bool) {
 	g, err := w.next, w.err
 	due := w.headDue(last)
 	if err != nil || len(g.batch.Entries) == 0 && !due {
+		if err != nil {
+			g.fail(err)
+		}
 		w.mu.Unlock()
 		return
 	}
-	w.next = newGroup(w.at)
+	g.taken.Store(true)
+	w.next = w.newGroup()
 	at, tree := w.at, w.tree.Clone()
 	w.mu.Unlock()
 
@@ -206,13 +231,20 @@ func (w *writer) flush(last bool) {
 		w.headCount, w.headTime = at.Count, w.cfg.Now()
 	}
 	w.room.Broadcast()
-	rest := w.next
+	if err != nil {
+		w.next.fail(err)
+	}
 	w.mu.Unlock()
 	g.err = err
 	close(g.done)
-	if err != nil {
-		rest.err = err
-		close(rest.done)
+}
+
+// fail ends a group that will not be stored any more. It is called under the
+// lock of the writer.
+func (g *group) fail(err error) {
+	if !g.taken.Swap(true) {
+		g.err = err
+		close(g.done)
 	}
 }
 
@@ -261,6 +293,15 @@ func (w *writer) renew() {
 		w.err = fault.Wrap(ledger.ErrFenced, "drive.renew", err, "the lease of run %s is lost", w.run)
 		w.room.Broadcast()
 		w.mu.Unlock()
+		signal(w.wake)
+	}
+}
+
+// signal sends on a channel that holds one signal.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 

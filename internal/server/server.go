@@ -190,9 +190,6 @@ func loopback(host string) bool {
 // requests that are under way may finish, and ln is closed. It returns nil
 // after such a stop. A Server serves once.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	if host, _, err := net.SplitHostPort(ln.Addr().String()); err == nil {
-		s.hosts[host] = true
-	}
 	srv := &http.Server{
 		Handler: s, ReadHeaderTimeout: readHeader, IdleTimeout: idle, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
