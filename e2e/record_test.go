@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,6 +130,42 @@ func firstDifference(a, b string) string {
 		}
 	}
 	return clip("one has more lines:\n" + strings.Join(as[min(len(as), len(bs)):], "\n") + strings.Join(bs[min(len(as), len(bs)):], "\n"))
+}
+
+// TestConcurrentClientsAreReplayedInAnyOrder replays what many clients asked
+// at once, one after the other and backwards.
+func TestConcurrentClientsAreReplayedInAnyOrder(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	up := upstream.Start(t, upstream.Trickle)
+	l.set("OPENAI_BASE_URL", up.URL()+"/v1")
+	then, now, list := filepath.Join(l.dir, "then.log"), filepath.Join(l.dir, "now.log"), filepath.Join(l.dir, "list.txt")
+	l.must(0, "record", "--", programs.streamer, "-log", then, "-clients", "12", "-each", "10")
+	up.Stop()
+	recorded := readLog(t, then)
+	var ids []string
+	want := map[string]string{}
+	for _, a := range slices.Backward(recorded) {
+		ids = append(ids, a.id)
+		want[a.id] = string(a.data)
+		if a.end != "whole" {
+			t.Errorf("%s ended with %q", a.id, a.end)
+		}
+	}
+	if len(ids) != 120 {
+		t.Fatalf("%d answers were recorded, want 120", len(ids))
+	}
+	if err := os.WriteFile(list, []byte(strings.Join(ids, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l.must(0, "replay", "last", "--", programs.streamer, "-log", now, "-again", list)
+	for _, a := range readLog(t, now) {
+		if string(a.data) != want[a.id] || a.end != "whole" {
+			t.Errorf("%s: the replay gives %d bytes, %q, want %d", a.id, len(a.data), a.end, len(want[a.id]))
+		}
+	}
+	l.must(0, "verify", "last~1")
+	l.must(0, "verify", "last")
 }
 
 // variables are those by which the clients of a provider find it, and the
