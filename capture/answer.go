@@ -121,7 +121,7 @@ func (h *handler) readdress(ctx context.Context, a *recording, now *rpc, x *driv
 	if rec == nil || now.id.IsZero() {
 		return nil
 	}
-	o, err := rec.Reader.Open(ctx, x.Record().Call.N)
+	o, err := rec.Reader.Ref(ctx, x.Record().Call)
 	if err != nil {
 		return err
 	}

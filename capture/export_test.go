@@ -21,3 +21,14 @@ func Coded(coding string, b []byte) ([]byte, error) { return coded(coding, b) }
 
 // PlainOf decodes a body.
 func PlainOf(coding string, b []byte) ([]byte, bool) { return plainOf(coding, b, DefaultMaxRequest) }
+
+// Form returns what the match key of a body is taken of with the built-in
+// normalisers.
+func Form(kind, body string) (string, []string, error) {
+	r, err := newRules(Normalisers(), Setting{})
+	if err != nil {
+		return "", nil, err
+	}
+	form, changed := r.normal(kind, []byte(body))
+	return string(form), changed, nil
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -24,27 +25,23 @@ type Journal struct {
 }
 
 // ReadJournal reads the first count entries of a run, or all if count is not
-// positive.
+// positive; of a branch also the history that it stands on.
 func ReadJournal(ctx context.Context, store ledger.Store, run ledger.RunID, count int64) (*Journal, error) {
 	j := &Journal{j: effect.NewJournal(), last: ledger.Ref{N: -1}, changed: make(chan struct{})}
-	for e, err := range store.Read(ctx, run, 0) {
+	for o, err := range drive.Lineage(ctx, store, run) {
 		if err != nil {
 			return nil, err
 		}
-		o, err := ledger.Parse(e)
-		if err != nil {
-			return nil, err
-		}
-		if count > 0 && o.N >= count {
+		if count > 0 && o.Run == run && o.N >= count {
 			break
 		}
-		switch o.Kind {
-		case ledger.KindOpen:
+		switch {
+		case o.Kind == ledger.KindOpen && o.Run == run:
 			j.open = o.Body.Get("data")
-		case ledger.KindSeal:
+		case o.Kind == ledger.KindSeal && o.Run == run:
 			j.seal = o.Body
 		default:
-			if err := j.j.Add(&o); err != nil {
+			if err := j.j.Add(o); err != nil {
 				return nil, err
 			}
 		}
@@ -146,7 +143,7 @@ func (r *Recorded) near(ctx context.Context, rules *rules, c *effect.Call) (*Nea
 	}
 	var best *Nearest
 	for _, rec := range r.Journal.nearest(effect.Key{Match: c.Match}, c, maxNear) {
-		o, err := r.Reader.Open(ctx, rec.Call.N)
+		o, err := r.Reader.Ref(ctx, rec.Call)
 		if err != nil {
 			return nil, err
 		}

@@ -30,6 +30,10 @@ func (n *Normaliser) ID() string { return n.Name + "@" + strconv.FormatInt(n.Ver
 // for its working folder, as [Setting] gives them.
 const DateCwd = "date-cwd@1"
 
+// MultipartBoundary is the id of the normaliser for uploads: clients draw the
+// line between the parts of a form anew for every request.
+const MultipartBoundary = "multipart-boundary@1"
+
 // Normalisers returns the rules that are built in. In their pointers * is any
 // member or element, *name any member whose name ends so, and ** any number of
 // steps.
@@ -52,6 +56,7 @@ func Normalisers() []Normaliser {
 			Doc: "JSON-RPC ids and trace context",
 		},
 		{Name: "date-cwd", Version: 1, Doc: "the date of the run and its working folder, where prompts name them"},
+		{Name: "multipart-boundary", Version: 1, Doc: "the line between the parts of a form, which clients draw anew for every upload"},
 	}
 }
 
@@ -127,6 +132,7 @@ func (s Setting) finder() *finder {
 // rules is the normalisers made ready for one run.
 type rules struct {
 	setting *finder // nil if there is nothing to look for
+	forms   bool    // the boundaries of forms are left out
 	byKind  map[string][]rule
 }
 
@@ -143,6 +149,10 @@ func newRules(list []Normaliser, s Setting) (*rules, error) {
 		n := &list[i]
 		if n.ID() == DateCwd {
 			r.setting = s.finder()
+			continue
+		}
+		if n.ID() == MultipartBoundary {
+			r.forms = true
 			continue
 		}
 		one := rule{id: n.ID()}
@@ -195,6 +205,11 @@ func (r *rules) normal(kind string, body []byte) (form []byte, changed []string)
 			changed = append(changed, DateCwd)
 		}
 	}
+	if r.forms {
+		if form, ok := withoutBoundary(body); ok {
+			return form, append(changed, MultipartBoundary)
+		}
+	}
 	if !looksJSON(body) {
 		return body, changed
 	}
@@ -228,6 +243,23 @@ func (r *rules) normal(kind string, body []byte) (form []byte, changed []string)
 		return out, changed
 	}
 	return body, changed
+}
+
+// maxBoundary is that of RFC 2046.
+const maxBoundary = 70
+
+// withoutBoundary returns a form in which {boundary} stands for the boundary.
+// A body that does not begin and end as a form is none.
+func withoutBoundary(body []byte) ([]byte, bool) {
+	line, _, ok := bytes.Cut(body[:min(len(body), maxBoundary+4)], []byte("\r\n"))
+	if !ok || len(line) < 3 || !bytes.HasPrefix(line, []byte("--")) {
+		return nil, false
+	}
+	end := append(append([]byte("\r\n"), line...), "--"...)
+	if !bytes.HasSuffix(bytes.TrimSuffix(body, []byte("\r\n")), end) {
+		return nil, false
+	}
+	return bytes.ReplaceAll(body, line, []byte("--{boundary}")), true
 }
 
 func looksJSON(b []byte) bool {

@@ -207,7 +207,7 @@ func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstre
 	open.Mode, open.From, open.Source, open.Lazy = "replay", r.Run, &last, true
 	open.Sources = drive.All(j)
 	if r.Until > 0 {
-		open.Mode, open.Lazy = "branch", false
+		open.Mode, open.Lazy, open.Trunk = drive.ModeBranch, false, true
 		open.Sources = drive.All(prefix{j})
 	}
 	return open, j, nil

@@ -21,16 +21,20 @@ type script struct {
 	heard  []*heard  // what the agent said, in order
 }
 
-// saying is a message of the server, at its place in the record.
+// saying is a message of the server, at its place in the history: the record
+// of a branch stands in more than one run, so a place is counted, not read.
 type saying struct {
-	n    int64
+	at   int64
+	ref  ledger.Ref
 	asks bool // it is a request, and the agent's answer is awaited
 	done bool
 }
 
-// heard is a message of the agent, at its place in the record.
+// heard is a message of the agent, at its place in the history.
 type heard struct {
-	n    int64
+	at   int64
+	end  int64 // of a call: the place of its outcome
+	ref  ledger.Ref
 	call bool
 	seen bool
 }
@@ -38,12 +42,22 @@ type heard struct {
 // script reads what one channel of the record carried.
 func (r *Recorded) script(ctx context.Context, c *channel) (*script, error) {
 	s := &script{c: c, reader: r.Reader}
+	open := map[ledger.Ref]*heard{}
+	at := int64(-1)
 	for o, err := range r.Reader.All(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		if o.N > r.Journal.Last().N {
+		at++
+		if last := r.Journal.Last(); o.Run == last.Run && o.N > last.N {
 			break
+		}
+		if o.Kind == ledger.KindOutcome {
+			n, _ := o.Body.Get("refs").Get("call").AsInt()
+			if h := open[ledger.Ref{Run: o.Run, N: n}]; h != nil {
+				h.end = at
+			}
+			continue
 		}
 		data := o.Body.Get("data")
 		n, _ := data.Get("channel").AsInt()
@@ -51,11 +65,14 @@ func (r *Recorded) script(ctx context.Context, c *channel) (*script, error) {
 			continue
 		}
 		in := data.Get("dir").Str() == dirIn
+		ref := ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}
 		switch {
 		case o.Kind == ledger.KindCall && in, o.Kind == ledger.KindEvent && in:
-			s.said = append(s.said, &saying{n: o.N, asks: o.Kind == ledger.KindCall})
+			s.said = append(s.said, &saying{at: at, ref: ref, asks: o.Kind == ledger.KindCall})
 		case o.Kind == ledger.KindCall, o.Kind == ledger.KindEvent:
-			s.heard = append(s.heard, &heard{n: o.N, call: o.Kind == ledger.KindCall})
+			h := &heard{at: at, end: -1, ref: ref, call: o.Kind == ledger.KindCall}
+			s.heard = append(s.heard, h)
+			open[ledger.Ref{Run: o.Run, N: o.N}] = h
 		}
 	}
 	return s, nil
@@ -64,13 +81,14 @@ func (r *Recorded) script(ctx context.Context, c *channel) (*script, error) {
 // answer gives the recorded answer to a request, after what the server had
 // said while it worked on it.
 func (s *script) answer(ctx context.Context, m *rpc, x *drive.Exchange) error {
-	rec := x.Record()
+	from, to := int64(-1), int64(-1)
 	for _, h := range s.heard {
-		if h.n == rec.Call.N {
+		if h.ref == x.Record().Call {
 			h.seen = true
+			from, to = h.at, h.end
 		}
 	}
-	return s.play(ctx, rec.Call.N, rec.Outcome.N, func() error {
+	return s.play(ctx, from, to, func() error {
 		if err := s.c.give(ctx, m, x); err != nil {
 			return err
 		}
@@ -94,7 +112,7 @@ func (s *script) catchUp(ctx context.Context) error {
 	to := int64(1) << 62
 	for _, h := range s.heard {
 		if !h.seen {
-			to = h.n
+			to = h.at
 			break
 		}
 	}
@@ -105,11 +123,11 @@ func (s *script) catchUp(ctx context.Context) error {
 // the server asked something, it waits for the agent's answer.
 func (s *script) play(ctx context.Context, from, to int64, then func() error) error {
 	for _, m := range s.said {
-		if m.done || m.n <= from || m.n >= to {
+		if m.done || m.at <= from || m.at >= to {
 			continue
 		}
 		m.done = true
-		o, err := s.reader.Open(ctx, m.n)
+		o, err := s.reader.Ref(ctx, m.ref)
 		if err != nil {
 			return err
 		}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -215,4 +217,105 @@ func (l *lab) runs() []runInfo {
 		l.t.Fatalf("runs --json: %v\n%s", err, clip(r.stdout))
 	}
 	return list.Runs
+}
+
+// TestEffectThatHappenedIsInTheLedger kills the recorder while an agent
+// changes the world. However it ends, the ledger holds a call for everything
+// that happened: a call that may change something waits until it is durable.
+func TestEffectThatHappenedIsInTheLedger(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(*testing.T) *notebook{"over stdio": overStdio, "over HTTP": overHTTP} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := start(t)
+			up := upstream.Start(t, upstream.EndlessNotes)
+			n.set("OPENAI_BASE_URL", up.URL()+"/v1")
+			rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+			const kills = 8
+			happened := 0
+			var notes []int
+			for range kills {
+				n.interrupt(rng)
+				all := len(lines(t, n.notes))
+				notes = append(notes, all-happened)
+				happened = all
+			}
+			time.Sleep(lease + time.Second)
+			list := n.runs()
+			slices.Reverse(list)
+			if len(list) != kills {
+				t.Fatalf("the store has %d runs, want %d", len(list), kills)
+			}
+			for i, r := range list {
+				called := 0
+				for _, c := range n.calls(r.Run) {
+					if strings.HasPrefix(c.Name, "tools/call") {
+						called++
+					}
+				}
+				if called < notes[i] || called > notes[i]+1 {
+					t.Errorf("kill %d: %d notes were taken and the ledger has %d calls, want as many or one more", i, notes[i], called)
+				}
+				n.must(0, "verify", r.Run, "--level", "0")
+			}
+			t.Logf("notes before each kill: %v", notes)
+		})
+	}
+}
+
+// interrupt records the agent and kills the recorder some time after it has
+// taken its first note.
+func (n *notebook) interrupt(rng *rand.Rand) {
+	n.t.Helper()
+	had := len(lines(n.t, n.notes))
+	args := n.with([]string{"record"})
+	cmd := exec.CommandContext(n.t.Context(), programs.reprise, args...)
+	cmd.Dir, cmd.Env = n.dir, n.env
+	// The agent outlives its recorder; it keeps its own end of this pipe.
+	alive, err := cmd.StdoutPipe()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		n.t.Fatal(err)
+	}
+	for started := time.Now(); len(lines(n.t, n.notes)) == had; time.Sleep(time.Millisecond) {
+		if time.Since(started) > 30*time.Second {
+			n.t.Error("no note within 30 s")
+			break
+		}
+	}
+	time.Sleep(time.Duration(rng.Int64N(int64(60 * time.Millisecond))))
+	if err := cmd.Process.Kill(); err != nil {
+		n.t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, alive) // until the agent has ended too
+	_ = cmd.Wait()
+}
+
+// TestRecorderThatIsAskedToEndSealsTheRun passes a signal on to the agent.
+func TestRecorderThatIsAskedToEndSealsTheRun(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	up := upstream.Start(t, upstream.Trickle)
+	l.set("OPENAI_BASE_URL", up.URL()+"/v1")
+	log := filepath.Join(l.dir, "clients.log")
+	cmd := exec.CommandContext(t.Context(), programs.reprise, "record", "--", programs.streamer, "-log", log)
+	cmd.Dir, cmd.Env = l.dir, l.env
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for started := time.Now(); len(lines(t, log)) < 50 && time.Since(started) < 30*time.Second; time.Sleep(time.Millisecond) {
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its status is looked at
+	if got := cmd.ProcessState.ExitCode(); got != 128+int(syscall.SIGTERM) {
+		t.Errorf("the recorder ended with %d, want %d as the agent", got, 128+int(syscall.SIGTERM))
+	}
+	if list := l.runs(); len(list) != 1 || list[0].State != "sealed" {
+		t.Errorf("the runs are %+v, want one that is sealed", list)
+	}
+	l.must(0, "verify", "last", "--level", "1")
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,7 +46,25 @@ ask --http1.0 -d '{"model":"e2e-1","messages":[{"role":"user","content":"plain"}
 curl -sSi "$OPENAI_BASE_URL/models?limit=1&after=a%2Fb"; echo "curl: $?"
 curl -sSI "$OPENAI_BASE_URL/models"; echo "curl: $?"
 `
+	odd := `set -u
+get() { curl -sSi --max-time 20 -H 'X-Mine: a  b' "$@" >answer; echo "curl: $?"; head -c 600 answer | tr -c '[:print:]\n' '?'; sha256sum answer; }
+u=$OPENAI_BASE_URL
+for status in 200 201 202 204 301 302 304 307 400 401 404 418 422 429 500 503 529; do get "$u/status/$status"; done
+for size in 0 1 262143 262144 262145 3000000; do get "$u/large/$size"; get "$u/long/$size"; done
+get "$u/coded"; get --head "$u/empty"; get "$u/empty"
+for method in GET PUT PATCH DELETE OPTIONS; do get -X $method "$u/echo?x=%2F&x=1&y=a+b&z"; done
+get "$u/echo/%2e%2e/a%20b/%C3%A9//c;d=1" --path-as-is
+head -c 2500000 /dev/zero | tr '\0' 'z' >big
+get -T big "$u/echo"                                     # Expect: 100-continue
+head -c 100000 big | get -T - "$u/echo"                  # in chunks
+get -F file=@big -F name=x "$u/status/200"               # another boundary every time
+printf 'one two three' | gzip -n | get --data-binary @- -H 'Content-Encoding: gzip' "$u/echo"
+printf '\000\377\376' | get --data-binary @- -H 'Content-Type: audio/wav' "$u/echo"
+printf '{"a":1,"a":2,"n":1e400,"s":"\\ud800"}' | get --data-binary @- -H 'Content-Type: application/json' "$u/echo"
+rm -f big answer
+`
 	return []client{
+		{"curl, odd HTTP", []string{"sh", "-c", odd}},
 		{"npm openai", append([]string{"node", filepath.Join(programs.node, "client.mjs")}, nodeScenarios...)},
 		{"curl", []string{"sh", "-c", curl}},
 		{"openai-go", []string{programs.agent}},
@@ -55,10 +74,14 @@ curl -sSI "$OPENAI_BASE_URL/models"; echo "curl: $?"
 
 // model returns what the client talks to.
 func (c *client) model() upstream.Model {
-	if strings.HasPrefix(c.name, "openai-go") {
+	switch {
+	case strings.HasPrefix(c.name, "openai-go"):
 		return upstream.Own
+	case c.name == "curl, odd HTTP":
+		return upstream.Odd
+	default:
+		return upstream.Scenarios
 	}
-	return upstream.Scenarios
 }
 
 // TestClientsAreReplayedWithoutTheirUpstream records real clients, stops the
@@ -107,6 +130,42 @@ func firstDifference(a, b string) string {
 		}
 	}
 	return clip("one has more lines:\n" + strings.Join(as[min(len(as), len(bs)):], "\n") + strings.Join(bs[min(len(as), len(bs)):], "\n"))
+}
+
+// TestConcurrentClientsAreReplayedInAnyOrder replays what many clients asked
+// at once, one after the other and backwards.
+func TestConcurrentClientsAreReplayedInAnyOrder(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	up := upstream.Start(t, upstream.Trickle)
+	l.set("OPENAI_BASE_URL", up.URL()+"/v1")
+	then, now, list := filepath.Join(l.dir, "then.log"), filepath.Join(l.dir, "now.log"), filepath.Join(l.dir, "list.txt")
+	l.must(0, "record", "--", programs.streamer, "-log", then, "-clients", "12", "-each", "10")
+	up.Stop()
+	recorded := readLog(t, then)
+	var ids []string
+	want := map[string]string{}
+	for _, a := range slices.Backward(recorded) {
+		ids = append(ids, a.id)
+		want[a.id] = string(a.data)
+		if a.end != "whole" {
+			t.Errorf("%s ended with %q", a.id, a.end)
+		}
+	}
+	if len(ids) != 120 {
+		t.Fatalf("%d answers were recorded, want 120", len(ids))
+	}
+	if err := os.WriteFile(list, []byte(strings.Join(ids, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l.must(0, "replay", "last", "--", programs.streamer, "-log", now, "-again", list)
+	for _, a := range readLog(t, now) {
+		if string(a.data) != want[a.id] || a.end != "whole" {
+			t.Errorf("%s: the replay gives %d bytes, %q, want %d", a.id, len(a.data), a.end, len(want[a.id]))
+		}
+	}
+	l.must(0, "verify", "last~1")
+	l.must(0, "verify", "last")
 }
 
 // variables are those by which the clients of a provider find it, and the

@@ -83,7 +83,11 @@ func openLedgers(ctx context.Context, name string, opts *Options) (Store, error)
 	case ok && kind == "sqlite" && strings.HasPrefix(rest, "//"):
 		return nil, fault.New(ErrName, op, "%q: a path follows the colon, without //: give sqlite:PATH", name)
 	case ok && kind == "sqlite":
-		return sqlite.Open(ctx, rest, &sqlite.Options{Now: opts.Now})
+		s, err := sqlite.Open(ctx, rest, &sqlite.Options{Now: opts.Now})
+		if err != nil {
+			return nil, err // not s: an interface that holds a nil store is not nil
+		}
+		return s, nil
 	case ok && kind == "file":
 		return nil, fault.New(ErrName, op, "%q keeps chunks, not ledgers: give sqlite:PATH or memory:, and this one as the place of the blobs", name)
 	default:

@@ -27,13 +27,14 @@ type noteResult struct {
 func main() {
 	file := flag.String("file", "", "the file that notes go to")
 	address := flag.String("http", "", "serve streamable HTTP on this address instead of stdio")
+	stateless := flag.Bool("stateless", false, "keep no sessions over HTTP")
 	flag.Parse()
-	if err := run(*file, *address); err != nil {
+	if err := run(*file, *address, *stateless); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(file, address string) error {
+func run(file, address string, stateless bool) error {
 	server := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "1.0.0"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "note", Description: "append a line to the notes"},
 		func(_ context.Context, _ *mcp.CallToolRequest, args noteArgs) (*mcp.CallToolResult, noteResult, error) {
@@ -48,7 +49,7 @@ func run(file, address string) error {
 		return err
 	}
 	fmt.Printf("http://%s/mcp\n", l.Addr())
-	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: stateless})
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", handler)
 	return http.Serve(l, mux)

@@ -27,15 +27,16 @@ type line struct {
 func main() {
 	log := flag.String("log", "", "the log")
 	clients := flag.Int("clients", 4, "how many at once")
+	each := flag.Int("each", 1<<30, "requests of each client")
 	again := flag.String("again", "", "ask what stands in this file, an id a line, one after the other")
 	flag.Parse()
-	if err := run(*log, *clients, *again); err != nil {
+	if err := run(*log, *clients, *each, *again); err != nil {
 		fmt.Fprintln(os.Stderr, "streamer:", err)
 		os.Exit(1)
 	}
 }
 
-func run(name string, clients int, again string) error {
+func run(name string, clients, each int, again string) error {
 	log, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func run(name string, clients int, again string) error {
 	failed := make(chan error, clients)
 	for c := range clients {
 		wg.Go(func() {
-			for n := 0; ; n++ {
+			for n := range each {
 				if err := ask(log, fmt.Sprintf("client %d asks %d", c, n)); err != nil {
 					failed <- err
 					return

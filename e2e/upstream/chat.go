@@ -304,3 +304,10 @@ func Trickle(r Request) Answer {
 	a.Pause = 3 * time.Millisecond
 	return a
 }
+
+// EndlessNotes plays a model that takes one note after the other.
+func EndlessNotes(r Request) Answer {
+	c := ParseChat(r.Body)
+	n := c.Count("tool")
+	return Completion(c, Message{ToolCalls: []ToolCall{Call(fmt.Sprintf("call_%d", n), "note", fmt.Sprintf(`{"text":"note %d"}`, n))}})
+}

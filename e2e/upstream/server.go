@@ -107,8 +107,9 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, a Answer) {
 	for name := range a.Trailer {
 		h.Add("Trailer", name)
 	}
-	if len(a.Parts) == 1 && !a.Reset && a.Trailer == nil {
-		h.Set("Content-Length", strconv.Itoa(len(a.Parts[0]))) // where a proxy sets it too
+	bodiless := a.Status == http.StatusNoContent || a.Status == http.StatusNotModified
+	if len(a.Parts) <= 1 && !a.Reset && a.Trailer == nil && !bodiless {
+		h.Set("Content-Length", strconv.Itoa(len(a.Body()))) // where a proxy sets it too
 	}
 	w.WriteHeader(max(a.Status, http.StatusOK))
 	flusher := http.NewResponseController(w)

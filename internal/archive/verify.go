@@ -105,34 +105,31 @@ func VerifyBundle(ctx context.Context, b *bundle.Bundle, opts *VerifyOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	report := replay.OfVerification(v, opts.asked())
 	for _, other := range b.Runs() {
 		if other == run {
 			continue
 		}
-		v, err := opts.verify(ctx, b.Manifests(other), b.Evidence(other), false)
+		o, err := opts.verify(ctx, b.Manifests(other), b.Evidence(other), false)
 		if err != nil {
 			return nil, err
 		}
-		alongside(report, v)
+		alongside(v, o)
 	}
-	return report, nil
+	return replay.OfVerification(v, opts.asked()), nil
 }
 
-// alongside lets a report take in a run that the bundle brings along.
-func alongside(r *replay.Report, v *ledger.Verification) {
-	switch f := v.First(); {
-	case f != nil:
-		r.Verdict = replay.Failed
-		r.Remarks = append(r.Remarks, fmt.Sprintf("run %s, which comes with it, does not verify: %s at entry %d: %s", v.Run, f.Code, f.N, f.Msg))
-	case v.Withheld > 0:
-		if r.Verdict == replay.Verified {
-			r.Verdict = replay.Partial
-		}
-		r.Remarks = append(r.Remarks, fmt.Sprintf("run %s, which comes with it, is partial: %d contents are withheld", v.Run, v.Withheld))
-	default:
-		r.Remarks = append(r.Remarks, fmt.Sprintf("run %s, which comes with it, verifies at level %s", v.Run, v.Level))
+// alongside lets a verification take in that of a run that the bundle brings
+// along. The levels of the two are their own.
+func alongside(v, o *ledger.Verification) {
+	if f := o.First(); f != nil {
+		v.Fail(ledger.PhasePins, ledger.Finding{
+			Code: f.Code, N: -1, Where: fmt.Sprintf("run %s, entry %d, %s", o.Run, f.N, f.Where),
+			Expected: f.Expected, Found: f.Found, Msg: "a run that comes with it: " + f.Msg,
+		})
+		return
 	}
+	v.Withheld += o.Withheld
+	v.Remarks = append(v.Remarks, fmt.Sprintf("run %s, which comes with it, verifies at level %s, with %d contents withheld", o.Run, o.Level, o.Withheld))
 }
 
 // verify verifies a ledger with the keys that its manifests list. What the

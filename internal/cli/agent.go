@@ -70,7 +70,7 @@ the summary and nothing else.`,
 func (a *app) replayCommand() *cobra.Command {
 	var o capture.ReplayOptions
 	cmd := &cobra.Command{
-		Use: "replay RUN -- CMD…", Short: "Run the agent again, every answer from the record", GroupID: "replay",
+		Use: "replay RUN -- CMD…", ValidArgsFunction: a.complete(1), Short: "Run the agent again, every answer from the record", GroupID: "replay",
 		Long: `Run the agent again and answer its model and MCP calls from the record of RUN,
 byte for byte. No upstream is reached. A call that is not in the record gets no
 answer and is reported with the recorded call that comes nearest; recorded

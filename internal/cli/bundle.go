@@ -27,7 +27,7 @@ func (a *app) exportCommand() *cobra.Command {
 	var out string
 	var alone bool
 	cmd := &cobra.Command{
-		Use: "export RUN -o FILE", Short: "Write a run into one file that others can verify offline", GroupID: "share",
+		Use: "export RUN -o FILE", ValidArgsFunction: a.complete(1), Short: "Write a run into one file that others can verify offline", GroupID: "share",
 		Long: `Write a run, and the runs that it stands on, into one file. Whoever gets it can
 verify it without a store, with your public root key, and import it to replay.`,
 		Example: example("reprise export last -o run.reprise", "reprise keys export -o key.pub", "reprise verify run.reprise --trust key.pub"),

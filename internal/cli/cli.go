@@ -102,10 +102,10 @@ func (a *app) fail(cmd *cobra.Command, err error) int {
 	}
 	code := fault.CodeOf(err)
 	msg := strings.TrimPrefix(err.Error(), code.Error()+": ")
-	fmt.Fprintf(a.stderr, "reprise: %s: %s\n", a.err.bad(code.Error()), msg)
+	fmt.Fprintf(a.stderr, "reprise: %s: %s\n", a.err.bad(clean(code.Error())), clean(msg))
 	if e != nil {
 		for _, d := range e.Detail {
-			fmt.Fprintf(a.stderr, "  %s\n", d)
+			fmt.Fprintf(a.stderr, "  %s\n", clean(d))
 		}
 	}
 	if h := a.hint(cmd, code); h != "" {
@@ -140,6 +140,10 @@ func (a *app) hint(cmd *cobra.Command, code fault.Code) string {
 		return "the default is --store sqlite:.reprise/reprise.db"
 	case "keys.exposed":
 		return "chmod 600 the file, and " + a.self + " keys rotate if others could have read it"
+	case "server.remote_address":
+		return "--listen 127.0.0.1:7070, or --allow-remote if they may read every run"
+	case "server.listen_failed":
+		return "--listen 127.0.0.1:0 takes a free port"
 	case "keys.no_signer":
 		return a.self + " keys rotate"
 	}
@@ -185,7 +189,7 @@ at, verified by somebody else, and replayed without calling anything.`,
 		a.demoCommand(), a.recordCommand(), a.runsCommand(), a.showCommand(),
 		a.verifyCommand(), a.replayCommand(), a.diffCommand(), a.branchCommand(),
 		a.exportCommand(), a.importCommand(), a.keysCommand(),
-		a.doctorCommand(), a.shimCommand(), a.completionCommand(root),
+		a.serveCommand(), a.doctorCommand(), a.shimCommand(), a.completionCommand(root),
 	)
 	return root
 }

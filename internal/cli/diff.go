@@ -10,7 +10,7 @@ import (
 
 func (a *app) diffCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "diff RUN_A RUN_B", Short: "Compare two runs: where they differ first, and what follows", GroupID: "replay",
+		Use: "diff RUN_A RUN_B", ValidArgsFunction: a.complete(2), Short: "Compare two runs: where they differ first, and what follows", GroupID: "replay",
 		Long: `Compare two runs step by step: where they differ first, and what follows from
 that. Requests are compared as the recorder matches them, answers byte for byte;
 headers are left out, because they hold times and ids.

@@ -28,7 +28,7 @@ type showFlags struct {
 func (a *app) showCommand() *cobra.Command {
 	var f showFlags
 	cmd := &cobra.Command{
-		Use: "show RUN", Short: "Show a run: every call, its tokens, cost and duration", GroupID: "record",
+		Use: "show RUN", ValidArgsFunction: a.complete(1), Short: "Show a run: every call, its tokens, cost and duration", GroupID: "record",
 		Long: `Show the timeline of a run: every call that it made, which model answered, with
 how many tokens, at what cost and for how long, and which tools the answer asked
 for. What the provider did not say is shown as –, never as zero.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/keys"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -181,15 +183,6 @@ func (a *app) configDir() (string, error) {
 	if dir := a.lookup("REPRISE_CONFIG"); dir != "" {
 		return dir, nil
 	}
-	for _, name := range []string{"XDG_CONFIG_HOME", "HOME"} { // as os.UserConfigDir does, from our environment
-		if os.Getenv(name) != a.lookup(name) {
-			if dir := a.lookup(name); name == "XDG_CONFIG_HOME" && dir != "" {
-				return filepath.Join(dir, "reprise"), nil
-			} else if dir != "" {
-				return filepath.Join(dir, ".config", "reprise"), nil
-			}
-		}
-	}
 	dir, err := os.UserConfigDir()
 	if err != nil {
 		return "", fault.Wrap(ErrUsage, "cli.config", err, "no folder for the user's keys; set REPRISE_CONFIG")
@@ -220,6 +213,31 @@ func (a *app) readKeys() (*keys.Keys, error) {
 const shortLen = 18
 
 func short(run ledger.RunID) string { return string(run)[:min(shortLen, len(run))] }
+
+// complete offers the newest runs as the first so many arguments. What it
+// cannot read it does not offer.
+func (a *app) complete(most int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		const offered = 20
+		p := a.place()
+		if _, err := os.Stat(p.file); len(args) >= most || err != nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		s, err := a.open(cmd.Context(), p)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		defer s.Close()
+		out := []string{"last\tthe newest run"}
+		for info, err := range s.Runs(cmd.Context()) {
+			if err != nil || len(out) > offered {
+				break
+			}
+			out = append(out, string(info.Run)+"\t"+info.Opened)
+		}
+		return out, cobra.ShellCompDirectiveDefault
+	}
+}
 
 // find resolves the name of a run: last, last~N, an id or the beginning of one.
 func (s *opened) find(ctx context.Context, name string) (ledger.RunInfo, error) {

@@ -27,7 +27,7 @@ type verifyFlags struct {
 func (a *app) verifyCommand() *cobra.Command {
 	var f verifyFlags
 	cmd := &cobra.Command{
-		Use: "verify RUN|FILE", Short: "Check that a run or a bundle was not changed", GroupID: "replay",
+		Use: "verify RUN|FILE", ValidArgsFunction: a.complete(1), Short: "Check that a run or a bundle was not changed", GroupID: "replay",
 		Long: `Check every hash, link, tree and signature of a run in the store or of a bundle.
 Nothing is run and nothing is asked of anybody.
 

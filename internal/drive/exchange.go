@@ -35,6 +35,7 @@ type Exchange struct {
 	started time.Time
 	record  *ledger.Opened // the recorded outcome
 	stream  *Stream
+	trunk   bool // of the run that this one branches from
 }
 
 // Begin takes a call. If its source makes it, the caller makes it and ends
@@ -55,6 +56,9 @@ func (b Boundary) Begin(ctx context.Context, c effect.Call) (*Exchange, error) {
 	answer, refusal := s.sources(x.key.Depth(), c.Kind).Answer(x.key, &c)
 	s.mu.Unlock()
 	x.answer = answer
+	if s.trunk && refusal == nil && answer.Mode == effect.Recorded {
+		return x, x.follow(ctx)
+	}
 
 	g, err := x.begin(ctx, b)
 	if err != nil {
@@ -71,7 +75,7 @@ func (b Boundary) Begin(ctx context.Context, c effect.Call) (*Exchange, error) {
 		}
 	case effect.Recorded:
 		s.count(&s.counts.Recorded)
-		x.record, err = s.record.Open(ctx, answer.Recorded.Outcome.N)
+		x.record, err = s.record.Ref(ctx, answer.Recorded.Outcome)
 	case effect.Given:
 		s.count(&s.counts.Given)
 	}
@@ -84,6 +88,15 @@ func (s *Session) count(n *int64) {
 	s.mu.Unlock()
 }
 
+// follow takes the answer from the run that this one branches from. Both the
+// call and its outcome stand there, and so they do not stand here.
+func (x *Exchange) follow(ctx context.Context) (err error) {
+	x.trunk, x.n = true, x.answer.Recorded.Call.N
+	x.s.count(&x.s.counts.Recorded)
+	x.record, err = x.s.record.Ref(ctx, x.answer.Recorded.Outcome)
+	return err
+}
+
 // begin appends the call entry. A call that equals its record points at it
 // and stores no bytes.
 func (x *Exchange) begin(ctx context.Context, b Boundary) (*group, error) {
@@ -94,7 +107,7 @@ func (x *Exchange) begin(ctx context.Context, b Boundary) (*group, error) {
 	}
 	contents := x.call.Contents
 	if r := x.answer.Recorded; r != nil {
-		o, err := s.record.Open(ctx, r.Call.N)
+		o, err := s.record.Ref(ctx, r.Call)
 		if err != nil {
 			return nil, err
 		}
@@ -211,6 +224,9 @@ func (x *Exchange) End(ctx context.Context, o effect.Outcome) error {
 }
 
 func (x *Exchange) end(ctx context.Context, o effect.Outcome) (int64, error) {
+	if x.trunk {
+		return x.record.N, nil
+	}
 	s := x.s
 	refs := canon.Object(canon.M("call", canon.Int(x.n)))
 	d := ledger.Draft{Kind: ledger.KindOutcome}

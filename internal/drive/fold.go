@@ -26,12 +26,12 @@ type fold struct {
 	read   *Reader
 	report *replay.Report
 
-	due     []ledger.Decision // concluded, and not met in the ledger yet
-	decided int64             // decisions met
-	wanted  []effect.Call     // asked for, and not met yet
-	made    int64             // calls met
-	seen    map[canon.Digest]int64
-	open    map[int64]madeCall
+	due     []ledger.Decision      // concluded, and not met in the ledger yet
+	decided int64                  // decisions met
+	wanted  []effect.Call          // asked for, and not met yet
+	made    int64                  // calls met
+	seen    map[canon.Digest]int64 // next occurrence of the machine's own calls
+	open    map[place]madeCall
 	inputs  int64
 	sealed  bool
 	stopped bool
@@ -44,26 +44,22 @@ type madeCall struct {
 }
 
 func newFold(m effect.Machine, read *Reader, report *replay.Report) *fold {
-	return &fold{m: m, read: read, report: report, seen: map[canon.Digest]int64{}, open: map[int64]madeCall{}}
+	return &fold{m: m, read: read, report: report, seen: map[canon.Digest]int64{}, open: map[place]madeCall{}}
 }
 
-// run takes all entries.
-func (f *fold) run(ctx context.Context, entries iter.Seq2[*ledger.Entry, error]) error {
-	for e, err := range entries {
-		if err != nil {
-			return err
-		}
-		o, err := ledger.Parse(e)
+// run takes a history.
+func (f *fold) run(ctx context.Context, history iter.Seq2[*ledger.Opened, error]) error {
+	for o, err := range history {
 		if err != nil {
 			return err
 		}
 		if o.Body.IsZero() {
 			return fault.New(ledger.ErrAbsent, "drive.fold", "the body of entry %d is absent, so the run cannot be followed", o.N)
 		}
-		if err := f.read.resolve(ctx, &o); err != nil {
+		if err := f.read.resolve(ctx, o); err != nil {
 			return err
 		}
-		switch err := f.entry(ctx, &o); {
+		switch err := f.entry(ctx, o); {
 		case errors.Is(err, errStop):
 			f.stopped = true
 			return nil
@@ -77,6 +73,13 @@ func (f *fold) run(ctx context.Context, entries iter.Seq2[*ledger.Entry, error])
 func (f *fold) entry(ctx context.Context, o *ledger.Opened) error {
 	switch o.Kind {
 	case ledger.KindOpen:
+		if f.inputs > 0 {
+			// A branch goes on with the input that its source was opened
+			// with. Calls that were open where it left are made anew.
+			f.sealed = false
+			clear(f.open)
+			return nil
+		}
 		return f.apply(ctx, o, effect.Input{Kind: o.Kind, N: o.N, Data: o.Data()})
 	case ledger.KindCall:
 		return f.call(ctx, o)
@@ -189,6 +192,7 @@ func (f *fold) call(ctx context.Context, o *ledger.Opened) error {
 		return nil // made under another call: the callee's, not the machine's
 	}
 	f.made++
+	f.seen[key.Match] = key.Occurrence + 1
 	if len(f.wanted) == 0 {
 		if err := f.ask(); err != nil {
 			return err
@@ -209,7 +213,7 @@ func (f *fold) call(ctx context.Context, o *ledger.Opened) error {
 	}
 	now := f.wanted[i]
 	f.wanted = slices.Delete(f.wanted, i, i+1)
-	f.open[o.N] = madeCall{now, key}
+	f.open[place{o.Run, o.N}] = madeCall{now, key}
 	contents, err := f.read.Contents(ctx, o)
 	if err != nil {
 		return err
@@ -239,11 +243,11 @@ func (f *fold) ask() error {
 
 func (f *fold) outcome(ctx context.Context, o *ledger.Opened) error {
 	n, _ := o.Body.Get("refs").Get("call").AsInt()
-	c, ok := f.open[n]
+	c, ok := f.open[place{o.Run, n}]
 	if !ok {
 		return nil
 	}
-	delete(f.open, n)
+	delete(f.open, place{o.Run, n})
 	out, err := effect.ParseOutcome(o.Body)
 	if err != nil {
 		return err

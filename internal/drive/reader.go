@@ -29,7 +29,7 @@ type Reader struct {
 
 // window is entries by number.
 type window struct {
-	entries map[int64]*ledger.Opened
+	entries map[place]*ledger.Opened
 	size    int64 // bytes of their bodies
 }
 
@@ -43,7 +43,13 @@ const (
 
 // NewReader returns a reader of a run.
 func NewReader(store Store, run ledger.RunID) *Reader {
-	return &Reader{store: store, run: run, window: window{entries: map[int64]*ledger.Opened{}}, chunks: map[canon.Digest][]byte{}}
+	return &Reader{store: store, run: run, window: window{entries: map[place]*ledger.Opened{}}, chunks: map[canon.Digest][]byte{}}
+}
+
+// place is where an entry stands. A branch's history is in more than one run.
+type place struct {
+	run ledger.RunID
+	n   int64
 }
 
 // Run returns the run that is read.
@@ -51,13 +57,32 @@ func (r *Reader) Run() ledger.RunID { return r.run }
 
 // Open returns entry n, which must have its body.
 func (r *Reader) Open(ctx context.Context, n int64) (*ledger.Opened, error) {
+	return r.open(ctx, place{r.run, n})
+}
+
+// Place returns entry n of whichever run.
+func (r *Reader) Place(ctx context.Context, run ledger.RunID, n int64) (*ledger.Opened, error) {
+	return r.open(ctx, place{run, n})
+}
+
+// Ref returns the entry that ref names, of whichever run: a branch's record
+// stands in part in its source.
+func (r *Reader) Ref(ctx context.Context, ref ledger.Ref) (*ledger.Opened, error) {
+	o, err := r.open(ctx, place{ref.Run, ref.N})
+	if err == nil && o.ID != ref.ID {
+		return nil, fault.New(ErrLineage, "drive.Reader", "entry %d of run %s is not the one that is meant", ref.N, ref.Run)
+	}
+	return o, err
+}
+
+func (r *Reader) open(ctx context.Context, at place) (*ledger.Opened, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if o := r.find(n); o != nil {
+	if o := r.find(at); o != nil {
 		return r.ready(ctx, o)
 	}
 	var read int64
-	for e, err := range r.store.Read(ctx, r.run, n) {
+	for e, err := range r.store.Read(ctx, at.run, at.n) {
 		if err != nil {
 			return nil, err
 		}
@@ -70,15 +95,15 @@ func (r *Reader) Open(ctx context.Context, n int64) (*ledger.Opened, error) {
 			break
 		}
 	}
-	o := r.find(n)
+	o := r.find(at)
 	if o == nil {
-		return nil, fault.New(ledger.ErrNotFound, "drive.Reader", "run %s has no entry %d", r.run, n)
+		return nil, fault.New(ledger.ErrNotFound, "drive.Reader", "run %s has no entry %d", at.run, at.n)
 	}
 	return r.ready(ctx, o)
 }
 
 // find returns an entry of the two windows, or nil.
-func (r *Reader) find(n int64) *ledger.Opened {
+func (r *Reader) find(n place) *ledger.Opened {
 	if o := r.window.entries[n]; o != nil {
 		return o
 	}
@@ -89,9 +114,9 @@ func (r *Reader) find(n int64) *ledger.Opened {
 // was asked for last is still in the one before.
 func (r *Reader) keep(o *ledger.Opened) {
 	if r.window.size > maxWindow {
-		r.before, r.window = r.window, window{entries: map[int64]*ledger.Opened{}}
+		r.before, r.window = r.window, window{entries: map[place]*ledger.Opened{}}
 	}
-	r.window.entries[o.N] = o
+	r.window.entries[place{o.Run, o.N}] = o
 	r.window.size += entryBytes + o.Size
 }
 
@@ -103,21 +128,9 @@ func (r *Reader) ready(ctx context.Context, o *ledger.Opened) (*ledger.Opened, e
 	return o, r.resolve(ctx, o)
 }
 
-// All yields the entries of the run in order. Their contents are not
-// resolved; absent bodies are yielded as absent.
+// All yields the history of the run; see [Lineage].
 func (r *Reader) All(ctx context.Context) iter.Seq2[*ledger.Opened, error] {
-	return func(yield func(*ledger.Opened, error) bool) {
-		for e, err := range r.store.Read(ctx, r.run, 0) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			o, err := ledger.Parse(e)
-			if !yield(&o, err) || err != nil {
-				return
-			}
-		}
-	}
+	return Lineage(ctx, r.store, r.run)
 }
 
 // resolve gives an entry that points at another one, because its contents

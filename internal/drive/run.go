@@ -41,15 +41,27 @@ func Run(ctx context.Context, s *Session, m effect.Machine, call Caller) (State,
 	if err := s.settle(ctx); err != nil {
 		return State{}, err
 	}
-	if err := f.run(ctx, s.cfg.Store.Read(ctx, s.run, 0)); err != nil {
+	if err := f.run(ctx, Lineage(ctx, s.cfg.Store, s.run)); err != nil {
 		return State{}, err
 	}
 	if report.Total > 0 {
 		d := report.Divergences[0]
 		return State{}, fault.New(ErrRunDiverged, "drive.Run", "%s %s at entry %d is %s", d.What, d.Name, d.Recorded, d.Kind)
 	}
+	s.goOn(f.seen)
 	l := loop{s: s, f: f, call: call}
 	return l.run(ctx)
+}
+
+// goOn counts occurrences from where a history ends: a branch's machine makes
+// no call of its source's again.
+func (s *Session) goOn(seen map[canon.Digest]int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for match, n := range seen {
+		k := effect.Key{Match: match}
+		s.seen[k] = max(s.seen[k], n)
+	}
 }
 
 // settle returns when everything that was appended so far is durable.
@@ -177,14 +189,14 @@ func (l *loop) exchange(ctx context.Context, x *Exchange) result {
 func Replay(ctx context.Context, store Store, run ledger.RunID, m effect.Machine, mode string) (*replay.Report, error) {
 	report := &replay.Report{Verb: replay.Replayed, Mode: mode, Run: run, Authoritative: true}
 	f := newFold(m, NewReader(store, run), report)
-	if err := f.run(ctx, store.Read(ctx, run, 0)); err != nil {
+	if err := f.run(ctx, Lineage(ctx, store, run)); err != nil {
 		return nil, err
 	}
 	if f.inputs == 0 {
 		return nil, fault.New(ledger.ErrNotFound, "drive.Replay", "there is no run %s", run)
 	}
 	if len(f.open) > 0 && !f.stopped {
-		n := slices.Min(slices.Collect(maps.Keys(f.open)))
+		n := slices.MinFunc(slices.Collect(maps.Keys(f.open)), func(a, b place) int { return int(a.n - b.n) }).n
 		return nil, fault.New(effect.ErrNoOutcome, "drive.Replay", "the record ends before the outcome of the call at entry %d", n)
 	}
 	if err := f.rest(); err != nil {

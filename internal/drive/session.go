@@ -52,6 +52,10 @@ type Opening struct {
 	Lazy bool
 	// Scope is the unit of erasure; empty: the run.
 	Scope string
+	// Trunk says that this is a branch whose agent runs again from the
+	// beginning: what From answers is part of the branch already, and appends
+	// nothing.
+	Trunk bool
 }
 
 // Session is one run that is being written. It is safe for concurrent use.
@@ -66,6 +70,7 @@ type Session struct {
 	spool   *spool
 	sources Sources
 	lazy    bool
+	trunk   bool
 	record  *Reader // of the recorded run
 
 	mu     sync.Mutex
@@ -147,7 +152,7 @@ func begin(ctx context.Context, cfg Config, run ledger.RunID, o Opening, at ledg
 		return nil, err
 	}
 	s := &Session{
-		cfg: cfg, run: run, salts: &salts{from: cfg.Rand}, sources: o.Sources, lazy: o.Lazy,
+		cfg: cfg, run: run, salts: &salts{from: cfg.Rand}, sources: o.Sources, lazy: o.Lazy, trunk: o.Trunk,
 		seen: map[effect.Key]int64{}, known: map[canon.Digest]bool{},
 	}
 	s.s = s
@@ -224,6 +229,9 @@ func (s *Session) Decide(ctx context.Context, ds ...ledger.Decision) error {
 // message of a duplex exchange, and returns when it is durable. Exchange is
 // the entry of the call that it belongs to, or -1.
 func (s *Session) Note(ctx context.Context, exchange int64, name string, data canon.Value, contents ...ledger.Content) (ledger.Ref, error) {
+	if s.inTrunk() {
+		return ledger.Ref{Run: s.run, N: -1}, nil
+	}
 	refs := canon.Object(canon.M("note", canon.Bool(true)))
 	if exchange >= 0 {
 		refs = refs.With("call", canon.Int(exchange))
@@ -233,6 +241,14 @@ func (s *Session) Note(ctx context.Context, exchange int64, name string, data ca
 		return ref, err
 	}
 	return ref, g.wait(ctx)
+}
+
+// inTrunk reports whether everything until now is part of the run that this
+// one branches from.
+func (s *Session) inTrunk() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trunk && s.counts.Calls == s.counts.Recorded
 }
 
 // Receive appends an input from outside, such as an approval, and returns when

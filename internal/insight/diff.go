@@ -23,19 +23,19 @@ func Diff(ctx context.Context, store drive.Store, a, b ledger.RunID) (*replay.Re
 		return nil, err
 	}
 	al := replay.Align(left, right)
-	return al.Report(a, b, func(side replay.Side, entry int64) (ledger.Decision, error) {
+	return al.Report(a, b, func(side replay.Side, run ledger.RunID, entry int64) (ledger.Decision, error) {
 		if side == replay.SideA {
-			return decision(ctx, x, entry)
+			return decision(ctx, x, ledger.Ref{Run: run, N: entry})
 		}
-		return decision(ctx, y, entry)
+		return decision(ctx, y, ledger.Ref{Run: run, N: entry})
 	})
 }
 
 // decision returns an entry in its comparison form. Headers are left out: they
 // hold times and ids that differ between any two runs. Of a call, so is the
 // match key, which says nothing that the rest does not.
-func decision(ctx context.Context, r *drive.Reader, n int64) (ledger.Decision, error) {
-	o, err := r.Open(ctx, n)
+func decision(ctx context.Context, r *drive.Reader, at ledger.Ref) (ledger.Decision, error) {
+	o, err := r.Place(ctx, at.Run, at.N)
 	if err != nil {
 		return ledger.Decision{}, err
 	}
@@ -59,17 +59,13 @@ func decision(ctx context.Context, r *drive.Reader, n int64) (ledger.Decision, e
 // and are left out; so are notes, which say when things came, not what.
 func steps(ctx context.Context, store drive.Store, r *drive.Reader) ([]replay.Step, error) {
 	var out []replay.Step
-	calls := map[int64]int{}
+	calls := map[ledger.Ref]int{}
 	seen := map[string]int64{}
-	for e, err := range store.Read(ctx, r.Run(), 0) {
+	for o, err := range drive.Lineage(ctx, store, r.Run()) {
 		if err != nil {
 			return nil, err
 		}
-		o, err := ledger.Parse(e)
-		if err != nil {
-			return nil, err
-		}
-		if skipped(&o) {
+		if skipped(o) {
 			continue
 		}
 		if o.Kind == ledger.KindCall {
@@ -79,11 +75,11 @@ func steps(ctx context.Context, store drive.Store, r *drive.Reader) ([]replay.St
 			if err != nil {
 				return nil, err
 			}
-			calls[o.N] = len(out)
-			out = append(out, replay.Step{What: string(o.Kind), Name: c.Name, Entry: o.N, Answer: -1, Match: k.Under() + " " + c.Kind, Form: c.Match})
+			calls[ledger.Ref{Run: o.Run, N: o.N}] = len(out)
+			out = append(out, replay.Step{What: string(o.Kind), Name: c.Name, Run: o.Run, Entry: o.N, Answer: -1, Match: k.Under() + " " + c.Kind, Form: c.Match})
 			continue
 		}
-		d, err := decision(ctx, r, o.N)
+		d, err := decision(ctx, r, ledger.Ref{Run: o.Run, N: o.N})
 		if err != nil {
 			return nil, err
 		}
@@ -93,13 +89,13 @@ func steps(ctx context.Context, store drive.Store, r *drive.Reader) ([]replay.St
 		}
 		if o.Kind == ledger.KindOutcome {
 			n, _ := o.Body.Get("refs").Get("call").AsInt()
-			if i, ok := calls[n]; ok {
+			if i, ok := calls[ledger.Ref{Run: o.Run, N: n}]; ok {
 				out[i].Answer, out[i].AnswerForm = o.N, form
 			}
 			continue
 		}
 		id := string(o.Kind) + " " + form.String()
-		s := replay.Step{What: string(o.Kind), Name: o.Body.Get("name").Str(), Entry: o.N, Answer: -1, Form: form}
+		s := replay.Step{What: string(o.Kind), Name: o.Body.Get("name").Str(), Run: o.Run, Entry: o.N, Answer: -1, Form: form}
 		s.Match = id + " " + canon.Int(seen[id]).String()
 		seen[id]++
 		out = append(out, s)

@@ -8,8 +8,9 @@
 // # Errors
 //
 // Every error is a problem document (RFC 9457) with the code and class of
-// package fault; the status follows from the class alone. Nothing that a
-// client sent is repeated in one, since a request may hold prompts and keys.
+// package fault; the status follows from the class alone. But for the name of a
+// run, nothing that a client sent is repeated in one, since a request may hold
+// prompts and keys.
 //
 // # Who may ask
 //

@@ -64,6 +64,7 @@ type watch struct {
 	s    *Server
 	run  ledger.RunID // empty: all
 	seen map[ledger.RunID]int64
+	past bool      // the stream of one run begins behind its seal
 	last time.Time // when something was sent
 	hc   huma.Context
 }
@@ -80,6 +81,7 @@ func (w *watch) begin(ctx context.Context, name string, from int64, last string)
 		}
 		w.run = info.Run
 		w.seen[info.Run] = from
+		w.past = info.Sealed && from >= info.At.Count
 		return nil
 	}
 	return w.each(ctx, func(info ledger.RunInfo) error {
@@ -117,8 +119,12 @@ func (w *watch) serve(hc huma.Context) {
 	tick := time.NewTicker(w.s.o.Poll)
 	defer tick.Stop()
 	for {
-		if done, err := w.look(ctx); done || err != nil {
+		switch done, err := w.look(ctx); {
+		case err != nil:
 			return // the client comes again and is told why
+		case done:
+			_ = w.write(": end\n\n") // so that an end is told from a broken connection
+			return
 		}
 		select {
 		case <-ctx.Done():
@@ -138,7 +144,7 @@ func (w *watch) look(ctx context.Context) (done bool, err error) {
 	if w.run != "" {
 		at, err := w.s.store.At(ctx, w.run)
 		if err != nil || at.Count <= w.seen[w.run] {
-			return false, err
+			return w.past, err
 		}
 		return w.send(ctx, w.run)
 	}

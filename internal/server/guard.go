@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -34,13 +35,24 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == bundlesPath {
 		limit = s.o.MaxBundle
 	}
+	c := http.NewResponseController(w)
+	sent := r.Body
+	body := &patient{limited: http.MaxBytesReader(w, sent, limit), c: c, limit: limit, ended: r.ContentLength == 0}
+	defer func() {
+		// A client that is still sending would not see its answer if the
+		// connection were closed now.
+		if !body.ended {
+			_ = c.SetReadDeadline(time.Now().Add(readHeader))
+			_, _ = io.CopyN(io.Discard, sent, maxDrain)
+		}
+	}()
 	if r.ContentLength > limit {
+		w.Header().Set("Connection", "close")
 		refuse(w, fault.New(ErrTooLarge, "server", "%d bytes are over the limit of %d", r.ContentLength, limit))
 		return
 	}
-	c := http.NewResponseController(w)
-	r.Body = &patient{limited: http.MaxBytesReader(w, r.Body, limit), c: c, limit: limit}
-	pw := &patientWriter{ResponseWriter: w, c: c}
+	r.Body = body
+	pw := &patientWriter{ResponseWriter: w, c: c, body: body}
 	if _, pattern := s.mux.Handler(r); pattern == "" {
 		s.lost(pw, r)
 		return
@@ -116,11 +128,13 @@ type patient struct {
 	}
 	c     *http.ResponseController
 	limit int64
+	ended bool // all of it was read
 }
 
 func (p *patient) Read(b []byte) (int, error) {
 	_ = p.c.SetReadDeadline(time.Now().Add(patience)) // not every connection has one
 	n, err := p.limited.Read(b)
+	p.ended = p.ended || errors.Is(err, io.EOF)
 	if _, over := errors.AsType[*http.MaxBytesError](err); over {
 		err = fault.New(ErrTooLarge, "server", "the body is over the limit of %d bytes", p.limit)
 	}
@@ -132,7 +146,17 @@ func (p *patient) Close() error { return p.limited.Close() }
 // patientWriter is an answer for which the same holds.
 type patientWriter struct {
 	http.ResponseWriter
-	c *http.ResponseController
+	c    *http.ResponseController
+	body *patient
+}
+
+// WriteHeader ends the connection with a refusal that did not read the whole
+// request: what the client sends next would meet a closed one.
+func (w *patientWriter) WriteHeader(status int) {
+	if status >= http.StatusBadRequest && !w.body.ended {
+		w.Header().Set("Connection", "close")
+	}
+	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *patientWriter) Write(b []byte) (int, error) {

@@ -29,6 +29,7 @@ const (
 	readHeader   = 10 * time.Second
 	patience     = 30 * time.Second // of one read of a request or one write of an answer
 	idle         = 2 * time.Minute
+	maxDrain     = 4 << 20
 	defaultGrace = 10 * time.Second
 )
 
@@ -190,9 +191,6 @@ func loopback(host string) bool {
 // requests that are under way may finish, and ln is closed. It returns nil
 // after such a stop. A Server serves once.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	if host, _, err := net.SplitHostPort(ln.Addr().String()); err == nil {
-		s.hosts[host] = true
-	}
 	srv := &http.Server{
 		Handler: s, ReadHeaderTimeout: readHeader, IdleTimeout: idle, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
@@ -211,6 +209,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = srv.Close()
 	}
-	<-served
+	if ended := <-served; err == nil && !errors.Is(ended, http.ErrServerClosed) {
+		err = ended
+	}
 	return fault.Wrap(ErrListen, "server.Serve", err, "stopping")
 }

@@ -117,6 +117,10 @@ func (g *group) append(a *appending) (refusal, err error) {
 	if err = g.insertStatements(a.statements); err != nil || there {
 		return nil, err
 	}
+	if r.epoch != g.w.epoch {
+		r.epoch = g.w.epoch
+		g.w.busy++
+	}
 	for i := range a.records {
 		rec := &a.records[i]
 		if a.at.Count > 0 {
@@ -132,7 +136,7 @@ func (g *group) append(a *appending) (refusal, err error) {
 
 func (g *group) insertStatements(list []ledger.Statement) error {
 	for _, st := range list {
-		if _, err := g.w.insertStatement.ExecContext(g.ctx, string(st.Run), st.Type, st.Count, st.Envelope); err != nil {
+		if _, err := g.w.insertStatement.ExecContext(g.ctx(), string(st.Run), st.Type, st.Count, st.Envelope); err != nil {
 			return err
 		}
 	}
@@ -152,11 +156,11 @@ func (g *group) contains(r *runState, a *appending) (bool, error) {
 	if err := pending.add(g.w.row); err != nil {
 		return false, err
 	}
-	if err := g.s.tail.refresh(g.ctx, g.w.conn); err != nil {
+	if err := g.s.tail.refresh(g.ctx(), g.w.conn); err != nil {
 		return false, err
 	}
 	for n := max(a.at.Count-1, 0); n < end; {
-		page, err := g.s.page(g.ctx, g.w.conn, r.info.Run, r.key, n)
+		page, err := g.s.page(g.ctx(), g.w.conn, r.info.Run, r.key, n)
 		if err == nil && len(page) == 0 {
 			page, err = decodeRecords(r.info.Run, pending.after(r.key, n), n)
 		}

@@ -32,7 +32,7 @@ func (g *group) scopeKey(id string) (int64, error) {
 		return key, nil
 	}
 	var key int64
-	err := g.w.scope.QueryRowContext(g.ctx, id).Scan(&key)
+	err := g.w.scope.QueryRowContext(g.ctx(), id).Scan(&key)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, err
 	}
@@ -84,7 +84,7 @@ func (s *Store) Scope(ctx context.Context, id string, create *blob.Scope) (blob.
 			return nil, err
 		}
 		delete(g.scopes, id)
-		_, err = g.w.insertScope.ExecContext(g.ctx, id, secret)
+		_, err = g.w.insertScope.ExecContext(g.ctx(), id, secret)
 		return nil, err
 	}})
 	if err != nil {
@@ -227,6 +227,7 @@ func (s *Store) List(ctx context.Context, scope string) iter.Seq2[canon.Digest, 
 			return
 		}
 		settled := pages("sqlstore.List", func(last canon.Digest) ([]canon.Digest, error) {
+			//nolint:sqlclosecheck // collect closes them
 			rows, err := s.read.QueryContext(ctx, "SELECT id FROM chunks WHERE scope = (SELECT key FROM scopes WHERE scope = ?) AND id > ? ORDER BY id LIMIT ?", scope, last[:], listPage)
 			return collect(rows, err, func(d *canon.Digest) error {
 				var raw []byte
@@ -289,7 +290,7 @@ func (s *Store) Erase(ctx context.Context, scope string) error {
 			return nil, err
 		}
 		for _, stmt := range []*sql.Stmt{g.w.deleteChunks, g.w.deletePacks, g.w.deleteScope} {
-			if _, err := stmt.ExecContext(g.ctx, key); err != nil {
+			if _, err := stmt.ExecContext(g.ctx(), key); err != nil {
 				return nil, err
 			}
 		}

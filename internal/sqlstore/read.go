@@ -46,6 +46,7 @@ func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
 		{&r.pack, "SELECT data FROM packs WHERE key = ?"},
 	} {
 		var err error
+		//nolint:sqlclosecheck // the pool closes its statements
 		if *p.stmt, err = db.PrepareContext(ctx, p.text); err != nil {
 			return nil, err
 		}

@@ -18,10 +18,12 @@ const (
 	crumbBytes = 2 << 10
 )
 
-// The journal is settled when it is larger than a quarter of the database,
-// within these bounds. The larger it is, the more entries of a run come
-// together, and the longer a process takes that reads it for the first time.
+// The journal is settled when it is larger than a quarter of the database and
+// than so much for each run in it, within these bounds. The larger it is, the
+// more entries of a run come together, and the longer a process takes that
+// reads it for the first time.
 const (
+	runJournal  = 16 << 10
 	minJournal  = 256 << 10
 	maxJournal  = 8 << 20
 	journalPart = 4
@@ -33,7 +35,7 @@ const (
 // again.
 func (g *group) settle(row []byte) error {
 	t := &g.s.tail
-	if err := t.refresh(g.ctx, g.w.conn); err != nil {
+	if err := t.refresh(g.ctx(), g.w.conn); err != nil {
 		return err
 	}
 	t.mu.Lock()
@@ -46,11 +48,12 @@ func (g *group) settle(row []byte) error {
 	if err := g.settleChunks(t); err != nil {
 		return err
 	}
-	if _, err := g.w.insertJournal.ExecContext(g.ctx, row); err != nil {
+	if _, err := g.w.insertJournal.ExecContext(g.ctx(), row); err != nil {
 		return err
 	}
-	_, err := g.w.deleteJournal.ExecContext(g.ctx, t.to)
-	g.w.journal = len(row)
+	_, err := g.w.deleteJournal.ExecContext(g.ctx(), t.to)
+	g.w.journal, g.w.busy = len(row), 0
+	g.w.epoch++
 	return err
 }
 
@@ -58,7 +61,7 @@ func (g *group) settleRun(key int64, records []record) error {
 	at, raw := records[0].first, []byte(nil)
 	var start int64
 	var data []byte
-	err := g.w.lastSegment.QueryRowContext(g.ctx, crumbBytes, place(key, 0), place(key, at)).Scan(&start, &data)
+	err := g.w.lastSegment.QueryRowContext(g.ctx(), crumbBytes, place(key, 0), place(key, at)).Scan(&start, &data)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -83,12 +86,12 @@ func (g *group) settleRun(key int64, records []record) error {
 		return err
 	}
 	i := records[len(records)-1].info
-	_, err = g.w.updatePosition.ExecContext(g.ctx, i.At.Count, i.At.Last[:], i.Sealed, i.Opened, i.Ended, key)
+	_, err = g.w.updatePosition.ExecContext(g.ctx(), i.At.Count, i.At.Last[:], i.Sealed, i.Opened, i.Ended, key)
 	return err
 }
 
 func (g *group) insertSegment(key, at int64, raw []byte) error {
-	_, err := g.w.insertSegment.ExecContext(g.ctx, place(key, at), g.s.pack.Pack(raw))
+	_, err := g.w.insertSegment.ExecContext(g.ctx(), place(key, at), g.s.pack.Pack(raw))
 	return err
 }
 
@@ -136,18 +139,18 @@ func (g *group) settleChunks(t *tail) error {
 
 func (g *group) hasChunk(name chunkName) (bool, error) {
 	var n int
-	err := g.w.hasChunk.QueryRowContext(g.ctx, name.scope, name.id[:]).Scan(&n)
+	err := g.w.hasChunk.QueryRowContext(g.ctx(), name.scope, name.id[:]).Scan(&n)
 	return n > 0, err
 }
 
 func (g *group) insertPack(p *openPack) error {
 	var key int64
-	if err := g.w.insertPack.QueryRowContext(g.ctx, p.scope, g.s.pack.Pack(p.data)).Scan(&key); err != nil {
+	if err := g.w.insertPack.QueryRowContext(g.ctx(), p.scope, g.s.pack.Pack(p.data)).Scan(&key); err != nil {
 		return err
 	}
 	start := 0
 	for i, name := range p.names {
-		if _, err := g.w.insertChunk.ExecContext(g.ctx, name.scope, name.id[:], key, start, p.sizes[i]); err != nil {
+		if _, err := g.w.insertChunk.ExecContext(g.ctx(), name.scope, name.id[:], key, start, p.sizes[i]); err != nil {
 			return err
 		}
 		start += p.sizes[i]

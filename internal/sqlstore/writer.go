@@ -34,6 +34,8 @@ type writer struct {
 	runs    map[ledger.RunID]*runState
 	journal int    // bytes that are not settled
 	limit   int    // the size of the journal at which it is settled
+	epoch   int64  // how often it was settled, as far as this writer knows
+	busy    int    // runs that have entries in it
 	row     []byte // of the journal, as this transaction fills it
 }
 
@@ -72,6 +74,7 @@ func newWriter(ctx context.Context, db *sql.DB, d *Dialect) (*writer, error) {
 		{&w.hasChunk, "SELECT count(*) FROM chunks WHERE scope = ? AND id = ?"},
 		{&w.deleteChunks, "DELETE FROM chunks WHERE scope = ?"},
 	} {
+		//nolint:sqlclosecheck // the connection closes its statements
 		if *p.stmt, err = conn.PrepareContext(ctx, p.text); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
@@ -94,7 +97,7 @@ func (w *writer) begin(ctx context.Context, s *Store) (*group, error) {
 	if _, err := w.begins.ExecContext(ctx); err != nil {
 		return nil, err
 	}
-	g := &group{ctx: ctx, s: s, w: w, scopes: map[string]int64{}}
+	g := &group{s: s, w: w, scopes: map[string]int64{}}
 	w.row = w.row[:0]
 	if err := g.recall(); err != nil {
 		w.rollback(ctx)
@@ -107,27 +110,31 @@ func (w *writer) begin(ctx context.Context, s *Store) (*group, error) {
 // is known to be unchanged, so that nothing that another process did can be
 // missed.
 type group struct {
-	ctx    context.Context
 	s      *Store
 	w      *writer
 	scopes map[string]int64 // keys; 0 if there is no such scope
 }
 
+// ctx returns the context of the transaction, which is nobody's: it is not
+// given up because one of those who wait for it waits no longer.
+func (*group) ctx() context.Context { return context.Background() }
+
 // recall drops what the writer remembers if the database was changed.
 func (g *group) recall() error {
 	w := g.w
 	var version int64
-	if err := w.changed.QueryRowContext(g.ctx).Scan(&version); err != nil {
+	if err := w.changed.QueryRowContext(g.ctx()).Scan(&version); err != nil {
 		return err
 	}
 	if version == w.version && len(w.runs) < maxRemembered {
 		return nil
 	}
 	w.runs = map[ledger.RunID]*runState{}
-	if err := w.journalSize.QueryRowContext(g.ctx).Scan(&w.journal); err != nil {
+	if err := w.journalSize.QueryRowContext(g.ctx()).Scan(&w.journal); err != nil {
 		return err
 	}
-	w.version, w.limit = version, minJournal
+	w.version, w.limit, w.busy = version, minJournal, 0
+	w.epoch++
 	return nil
 }
 
@@ -142,6 +149,7 @@ type runState struct {
 	token  int64
 	holder string // empty if nobody holds the lease
 	until  int64  // milliseconds of Unix time
+	epoch  int64  // of the journal that its last entries are in
 }
 
 // run returns the state of a run, or nil if the store has no such run.
@@ -151,7 +159,7 @@ func (g *group) run(id ledger.RunID) (*runState, error) {
 	}
 	r := &runState{info: ledger.RunInfo{Run: id}}
 	var last []byte
-	err := g.w.run.QueryRowContext(g.ctx, string(id)).Scan(&r.key, &r.info.At.Count, &last, &r.info.Sealed, &r.info.Opened, &r.info.Ended, &r.token, &r.holder, &r.until)
+	err := g.w.run.QueryRowContext(g.ctx(), string(id)).Scan(&r.key, &r.info.At.Count, &last, &r.info.Sealed, &r.info.Opened, &r.info.Ended, &r.token, &r.holder, &r.until)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -159,7 +167,7 @@ func (g *group) run(id ledger.RunID) (*runState, error) {
 		r.info.At.Last, err = digest(last)
 	}
 	if err == nil {
-		err = g.s.tail.refresh(g.ctx, g.w.conn)
+		err = g.s.tail.refresh(g.ctx(), g.w.conn)
 	}
 	if err != nil {
 		return nil, err
@@ -171,7 +179,7 @@ func (g *group) run(id ledger.RunID) (*runState, error) {
 
 func (g *group) createRun(id ledger.RunID) (*runState, error) {
 	r := &runState{info: ledger.RunInfo{Run: id}}
-	if err := g.w.insertRun.QueryRowContext(g.ctx, string(id), make([]byte, len(canon.Digest{}))).Scan(&r.key); err != nil {
+	if err := g.w.insertRun.QueryRowContext(g.ctx(), string(id), make([]byte, len(canon.Digest{}))).Scan(&r.key); err != nil {
 		return nil, err
 	}
 	g.w.runs[id] = r
@@ -187,16 +195,16 @@ func (g *group) flush() error {
 	}
 	if w.journal+len(w.row) > w.limit {
 		var size int
-		if err := w.pages.QueryRowContext(g.ctx).Scan(&size); err != nil {
+		if err := w.pages.QueryRowContext(g.ctx()).Scan(&size); err != nil {
 			return err
 		}
-		w.limit = min(max(size/journalPart, minJournal), maxJournal)
+		w.limit = min(max(size/journalPart, w.busy*runJournal, minJournal), maxJournal)
 	}
 	if w.journal > 0 && w.journal+len(w.row) > w.limit {
 		return g.settle(w.row)
 	}
 	w.journal += len(w.row)
-	_, err := w.insertJournal.ExecContext(g.ctx, w.row)
+	_, err := w.insertJournal.ExecContext(g.ctx(), w.row)
 	return err
 }
 
@@ -233,7 +241,7 @@ func (s *Store) Acquire(ctx context.Context, id ledger.RunID, holder string, ttl
 			r.holder, r.until = holder, now.Add(ttl).UnixMilli()
 		}
 		token = r.token
-		_, err = g.w.updateLease.ExecContext(g.ctx, r.token, r.holder, r.until, r.key)
+		_, err = g.w.updateLease.ExecContext(g.ctx(), r.token, r.holder, r.until, r.key)
 		return nil, err
 	}})
 	if err != nil {

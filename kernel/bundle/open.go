@@ -135,11 +135,14 @@ func (b *Bundle) records(c *cursor, w *walker) error {
 	if err != nil {
 		return err
 	}
-	if typ != recEnd || c.pos != b.f.size-endSize {
-		return malformed("a record of type %d where the end is due, or bytes behind the end", typ)
+	if typ != recEnd {
+		return malformed("a record of type %d where the end is due", typ)
 	}
 	if p, err = c.take(size); err != nil {
 		return err
+	}
+	if c.pos != b.f.size {
+		return malformed("there are %d bytes behind the end", b.f.size-c.pos)
 	}
 	if sum := c.hash.Sum(); sum != canon.Digest(p) {
 		return fault.New(ErrDigest, "bundle.Open", "the file says %s, its bytes give %s", canon.Digest(p), sum)
@@ -171,11 +174,14 @@ func (b *Bundle) readRun(c *cursor, w *walker, run ledger.RunID) error {
 	if err != nil {
 		return err
 	}
+	if typ != recRun {
+		return malformed("a record of type %d where run %s is due", typ, run)
+	}
 	p, err := c.take(size)
 	if err != nil {
 		return err
 	}
-	if typ != recRun || string(p) != string(run) {
+	if string(p) != string(run) {
 		return malformed("a record of type %d where run %s is due", typ, run)
 	}
 	w.n = 0

@@ -1,6 +1,8 @@
 package effect
 
 import (
+	"slices"
+
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -28,7 +30,7 @@ func (r *Record) Used() bool { return r.used }
 type Journal struct {
 	records []*Record
 	byKey   map[Key]*Record
-	open    map[int64]*Record
+	open    map[place]*Record
 
 	// AnyCredential makes a call match although it was made with another
 	// credential of the same store.
@@ -38,9 +40,15 @@ type Journal struct {
 	Remarks []string
 }
 
+// place is where a call stands: a branch's journal begins in another run.
+type place struct {
+	run ledger.RunID
+	n   int64
+}
+
 // NewJournal returns an empty journal.
 func NewJournal() *Journal {
-	return &Journal{byKey: map[Key]*Record{}, open: map[int64]*Record{}}
+	return &Journal{byKey: map[Key]*Record{}, open: map[place]*Record{}}
 }
 
 // Add takes the next entry of the recorded ledger. Entries other than calls
@@ -55,15 +63,19 @@ func (j *Journal) Add(o *ledger.Opened) error {
 		if err != nil {
 			return err
 		}
-		if j.byKey[k] != nil {
+		// A call that was open where a branch left its source was made anew
+		// by the branch.
+		if old := j.byKey[k]; old != nil && old.Outcome.N < 0 && old.Call.Run != o.Run {
+			j.records = slices.DeleteFunc(j.records, func(r *Record) bool { return r == old })
+		} else if old != nil {
 			return fault.New(ErrCall, "effect.Journal.Add", "entry %d repeats a call under the same key and occurrence", o.N)
 		}
 		r := &Record{Key: k, Kind: c.Kind, Name: c.Name, Cred: c.Cred, Call: ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}, Outcome: ledger.Ref{N: -1}}
-		j.byKey[k], j.open[o.N] = r, r
+		j.byKey[k], j.open[place{o.Run, o.N}] = r, r
 		j.records = append(j.records, r)
 	case ledger.KindOutcome:
 		n, ok := o.Body.Get("refs").Get("call").AsInt()
-		r := j.open[n]
+		r := j.open[place{o.Run, n}]
 		if !ok || r == nil {
 			return fault.New(ErrCall, "effect.Journal.Add", "the outcome at entry %d names no open call", o.N)
 		}
@@ -71,7 +83,7 @@ func (j *Journal) Add(o *ledger.Opened) error {
 		if err != nil {
 			return err
 		}
-		delete(j.open, n)
+		delete(j.open, place{o.Run, n})
 		r.Outcome, r.Status = ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}, out.Status
 	default:
 	}

@@ -82,7 +82,8 @@ func (m *body) set(name, value []byte) bool {
 		return value[0] == '['
 	case "world":
 		m.world = value
-		return len(value) == 66 && value[0] == '"'
+		_, err := canon.ParseDigest(string(value[min(1, len(value)):max(1, len(value)-1)]))
+		return value[0] == '"' && err == nil
 	}
 	return true
 }

@@ -64,7 +64,7 @@ func ParseHead(envelope []byte) (Head, sign.Envelope, error) {
 	}
 	h := Head{Run: RunID(v.Get("run").Str()), T: v.Get("t").Str()}
 	var ok bool
-	if h.Count, ok = v.Get("count").AsInt(); !ok || h.Count < 1 {
+	if h.Count, ok = v.Get("count").AsInt(); !ok || h.Count < 1 || h.Count > maxSafe {
 		return Head{}, e, fault.New(ErrHead, op, "count is not a number of entries")
 	}
 	if h.Last, err = canon.ParseDigest(v.Get("last").Str()); err != nil {

@@ -164,16 +164,14 @@ func (v *Verification) Failed() bool { return v.First() != nil }
 // First returns the first failure, as [First] does.
 func (v *Verification) First() *Finding { return First(v.Phases) }
 
-// First returns the first failure in the order of the phases, or nil. One
-// that names an entry goes before one that does not.
+// First returns the failure to look at first, or nil: that of the earliest
+// entry, and of those at one entry that of the earliest phase. One that names
+// no entry goes behind all that do.
 func First(phases []Phase) *Finding {
 	var first *Finding
 	for i := range phases {
-		switch f := phases[i].First; {
-		case f == nil:
-		case f.N >= 0:
-			return f
-		case first == nil:
+		f := phases[i].First
+		if f != nil && (first == nil || uint64(f.N) < uint64(first.N)) { // -1 is the largest
 			first = f
 		}
 	}
@@ -328,10 +326,13 @@ func (v *verifier) body(e *Entry, h *Header, n int64) (m body, ok bool, err erro
 		v.failErr(iHashes, n, "body", ErrBadContent, err)
 		return m, false, nil
 	}
-	return m, true, v.attachments(e, n, m)
+	ok, err = v.attachments(e, n, m)
+	return m, ok, err
 }
 
-func (v *verifier) attachments(e *Entry, n int64, m body) error {
+// attachments checks the contents that a body names; ok is false if att is not
+// of its form.
+func (v *verifier) attachments(e *Entry, n int64, m body) (ok bool, err error) {
 	bad := func(where, msg string) {
 		v.fail(iHashes, Finding{Code: ErrBadContent, N: n, Where: where, Msg: msg})
 	}
@@ -350,7 +351,7 @@ func (v *verifier) attachments(e *Entry, n int64, m body) error {
 		switch {
 		case !ok || i >= MaxAttachments:
 			bad(attachmentAt(i), "att is not a list of at most 64 {bind, name, scope, size, type}")
-			return nil
+			return false, nil
 		case i >= len(e.Parts):
 			continue
 		}
@@ -364,13 +365,13 @@ func (v *verifier) attachments(e *Entry, n int64, m body) error {
 			}
 		}
 		if err := v.attachment(e, n, i, &a); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if len(e.Parts) != i {
 		bad("attachments", "the body names other contents than are stored")
 	}
-	return nil
+	return true, nil
 }
 
 func attachmentAt(i int) string { return "attachment " + string(appendInt(nil, int64(i))) }

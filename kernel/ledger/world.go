@@ -71,7 +71,15 @@ func ParseDelta(v canon.Value) ([]Change, error) {
 		c := Change{Op: e.Get("op").Str(), Kind: e.Get("kind").Str(), ID: e.Get("id").Str(), Value: e.Get("value"), Att: e.Get("att").Str()}
 		c.Version, _ = e.Get("version").AsInt()
 		hasValue := !c.Value.IsZero() || c.Att != ""
+		members := 3
+		for _, has := range []bool{!c.Value.IsZero(), c.Att != "", c.Version > 0} {
+			if has {
+				members++
+			}
+		}
 		switch {
+		case e.Len() != members:
+			return nil, fault.New(ErrBody, op, "delta/%d has members that a change does not have, or an empty one", i)
 		case c.Kind == "" || c.ID == "":
 			return nil, fault.New(ErrBody, op, "delta/%d names no kind or no id", i)
 		case c.Op == OpCreate && hasValue && c.Version == 0:

@@ -37,8 +37,9 @@ func Form(d ledger.Decision) (canon.Digest, error) {
 // something that an engine concluded. It holds no contents, so that two long
 // runs fit into memory; what differs is opened then.
 type Step struct {
-	What  string // call, or the kind of the entry
-	Name  string // of the call or the decision
+	What  string       // call, or the kind of the entry
+	Name  string       // of the call or the decision
+	Run   ledger.RunID // where it stands: the steps of a branch begin in its source
 	Entry int64
 	// Answer is the entry of a call's outcome, or -1.
 	Answer int64
@@ -237,7 +238,7 @@ const (
 )
 
 // OpenFunc returns an entry of one side in its comparison form.
-type OpenFunc func(side Side, entry int64) (ledger.Decision, error)
+type OpenFunc func(side Side, run ledger.RunID, entry int64) (ledger.Decision, error)
 
 // Report says where the runs differ. The entries that differ are opened, the
 // first [MaxDivergences] of them.
@@ -296,11 +297,11 @@ func (al *Aligned) divergence(p Pair, open OpenFunc, detail bool) (Divergence, e
 	if !detail || x < 0 || y < 0 {
 		return d, nil
 	}
-	was, err := open(SideA, x)
+	was, err := open(SideA, a.Run, x)
 	if err != nil {
 		return d, err
 	}
-	now, err := open(SideB, y)
+	now, err := open(SideB, b.Run, y)
 	if err != nil {
 		return d, err
 	}

@@ -112,7 +112,7 @@ func TestAlignUsesEveryStepOnce(t *testing.T) {
 
 func TestDiffReport(t *testing.T) {
 	t.Parallel()
-	open := func(side replay.Side, entry int64) (ledger.Decision, error) {
+	open := func(side replay.Side, _ ledger.RunID, entry int64) (ledger.Decision, error) {
 		return ledger.Decision{Kind: ledger.KindCall, Body: canon.Object(canon.M("n", canon.Int(entry)), canon.M("b", canon.Bool(bool(side))))}, nil
 	}
 	al := replay.Align(steps("m:1>x m:2>y t:1>q m:3>z"), steps("m:1>x m:9>y m:3>w"))

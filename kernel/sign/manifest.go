@@ -115,8 +115,8 @@ func ParseManifest(payload []byte) (Manifest, error) {
 	if m.Root, err = parseKeyValue(v.Get("root")); err != nil {
 		return Manifest{}, fault.Wrap(ErrManifest, op, err, "the root key")
 	}
-	if v.Get("keys").Len() > maxKeys {
-		return bad("more than %d keys", maxKeys)
+	if list := v.Get("keys"); list.Kind() != canon.KindArray || list.Len() > maxKeys {
+		return bad("keys is not a list of at most %d keys", maxKeys)
 	}
 	for i, k := range v.Get("keys").Elems() {
 		pub, err := parseKeyValue(k.Get("pub"))
@@ -129,6 +129,9 @@ func ParseManifest(payload []byte) (Manifest, error) {
 		}
 		if l.State != Active && l.State != Retired && l.State != Revoked {
 			return bad("keys/%d has the unknown state %q", i, l.State)
+		}
+		if _, twice := m.find(pub.ID()); twice {
+			return bad("keys/%d is there twice", i)
 		}
 		m.Keys = append(m.Keys, l)
 	}

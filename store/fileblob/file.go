@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 )
 
+var errNoDir = errors.New("is a file, not a folder")
+
 // writeOnce makes a file with those contents, whole and durable but for its
 // name, or leaves the one that is there.
 func writeOnce(path string, contents []byte) (err error) {
@@ -29,8 +31,11 @@ func writeOnce(path string, contents []byte) (err error) {
 
 // mkdir makes a folder and those above it, and makes their names durable.
 func mkdir(dir string) error {
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return nil
+	if info, err := os.Stat(dir); err == nil {
+		if info.IsDir() {
+			return nil
+		}
+		return &fs.PathError{Op: "mkdir", Path: dir, Err: errNoDir}
 	}
 	up := filepath.Dir(dir)
 	if up != dir {

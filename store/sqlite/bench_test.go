@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -93,27 +94,32 @@ func BenchmarkRaw(b *testing.B) {
 			e, _ := at.Next(run, prepare(b, run, ledger.KindEvent, body1K(), 1))
 			b.ResetTimer()
 			for n := 0; n < b.N; {
-				tx, err := db.BeginTx(b.Context(), nil)
-				if err != nil {
+				if err := insertGroup(b.Context(), db, n, group, &e); err != nil {
 					b.Fatal(err)
 				}
-				stmt, err := tx.PrepareContext(b.Context(), "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)")
-				if err != nil {
-					b.Fatal(err)
-				}
-				for i := range group {
-					if _, err := stmt.ExecContext(b.Context(), i, n, e.ID[:], e.Header, e.Salt[:], e.Body); err != nil {
-						b.Fatal(err)
-					}
-					n++
-				}
-				if err := tx.Commit(); err != nil {
-					b.Fatal(err)
-				}
+				n += group
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
 		})
 	}
+}
+
+func insertGroup(ctx context.Context, db *sql.DB, n, group int, e *ledger.Entry) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	stmt, err := tx.PrepareContext(ctx, "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)")
+	if err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	defer stmt.Close()
+	for i := range group {
+		if _, err := stmt.ExecContext(ctx, i, n, e.ID[:], e.Header, e.Salt[:], e.Body); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+	}
+	return tx.Commit()
 }
 
 func benchStore(b *testing.B) *sqlite.Store {

@@ -292,7 +292,10 @@ func testList(t *testing.T, s blob.Store) {
 	if got := list(t, s.List(t.Context(), "s")); !slices.Equal(got, want) {
 		t.Errorf("List yields %d ids, want %d in order", len(got), len(want))
 	}
-	for range s.List(t.Context(), "s") {
+	for id, err := range s.List(t.Context(), "s") {
+		if err != nil || id != want[0] {
+			t.Errorf("List that is stopped yields %s, %v, want %s", id, err, want[0])
+		}
 		break
 	}
 }

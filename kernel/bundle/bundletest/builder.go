@@ -3,9 +3,12 @@
 package bundletest
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"iter"
+	"slices"
+	"sync"
 
 	"github.com/reprise-dev/reprise/kernel/blob"
 	"github.com/reprise-dev/reprise/kernel/bundle"
@@ -50,16 +53,22 @@ func Manifest(root *sign.PrivateKey, prev []byte, keys ...sign.Listed) []byte {
 
 // Manifests returns the chain that every ledger of this package has: root
 // "root" lists head key "head".
-func Manifests() [][]byte {
-	return [][]byte{Manifest(Key("root"), nil, sign.Listed{Key: Key("head").Public(), Role: sign.RoleHead, State: sign.Active})}
-}
+func Manifests() [][]byte { return slices.Clone(manifests()) }
 
 // Keyring returns what a reader knows who trusts root "root".
-func Keyring() *sign.Keyring {
-	k, err := sign.NewKeyring([]sign.PublicKey{Key("root").Public()}, Manifests())
-	must(err)
-	return k
-}
+func Keyring() *sign.Keyring { return keyring() }
+
+// Both are made once: tests ask for them a hundred thousand times.
+var (
+	manifests = sync.OnceValue(func() [][]byte {
+		return [][]byte{Manifest(Key("root"), nil, sign.Listed{Key: Key("head").Public(), Role: sign.RoleHead, State: sign.Active})}
+	})
+	keyring = sync.OnceValue(func() *sign.Keyring {
+		k, err := sign.NewKeyring([]sign.PublicKey{Key("root").Public()}, manifests())
+		must(err)
+		return k
+	})
+)
 
 func must(err error) {
 	if err != nil {
@@ -196,4 +205,26 @@ func (l *Ledger) Source() bundle.Run {
 			return blob.Pieces(p, func(id canon.Digest) ([]byte, error) { return l.Get(p.Scope, id) })
 		},
 	}
+}
+
+// ChunkIDs returns the ids of the chunks of attachment i of entry n, those of
+// nested recipes included.
+func (l *Ledger) ChunkIDs(n, i int) []canon.Digest {
+	p := l.Entries[n].Parts[i]
+	var out []canon.Digest
+	for id, err := range blob.IDs(p, func(id canon.Digest) ([]byte, error) { return l.Get(p.Scope, id) }) {
+		must(err)
+		out = append(out, id)
+	}
+	return out
+}
+
+// Chunks returns all chunks, sorted by id. Their bytes are the ledger's own.
+func (l *Ledger) Chunks() []blob.Chunk {
+	var out []blob.Chunk
+	for k, b := range l.chunks {
+		out = append(out, blob.Chunk{Scope: k.scope, ID: k.id, Bytes: b})
+	}
+	slices.SortFunc(out, func(a, b blob.Chunk) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	return out
 }

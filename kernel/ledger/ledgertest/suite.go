@@ -153,7 +153,10 @@ func testReadFrom(t *testing.T, s ledger.Store) {
 func testReadStops(t *testing.T, s ledger.Store) {
 	w := NewWriter(t, s)
 	w.Append(t, s, "a", "b", "c", "d")
-	for range s.Read(t.Context(), w.Lease.Run, 0) {
+	for _, err := range s.Read(t.Context(), w.Lease.Run, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		break
 	}
 	for e, err := range s.Read(t.Context(), w.Lease.Run, 1) {

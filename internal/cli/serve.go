@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise/internal/server"
+	"github.com/reprise-dev/reprise/kernel/canon"
+)
+
+type serveFlags struct {
+	listen string
+	hosts  []string
+	remote bool
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve the runs over HTTP, on this machine", GroupID: "share",
+		Long: `Serve the HTTP API over the store: runs, entries, attachments, verification,
+diffs, bundles and a live stream of new entries. /openapi.json describes it,
+/healthz and /readyz are for probes.
+
+There are no users yet: whoever reaches the server may read every run and
+import. It listens on the loopback, and another address is refused without
+--allow-remote. A request must name the server by an address of it, by
+localhost, or by a name given with --host.
+
+It stops on Ctrl-C or SIGTERM, when what is under way has ended.`,
+		Example: example("reprise serve", "reprise serve --listen 127.0.0.1:0 --json", "curl http://127.0.0.1:7070/v1/runs"),
+		Args:    exactly(0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.serve(cmd.Context(), f)
+		},
+	}
+	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:7070", "the address, as HOST:PORT; port 0 takes a free one")
+	cmd.Flags().StringArrayVar(&f.hosts, "host", nil, "a further name under which clients reach the server; may be given more than once")
+	cmd.Flags().BoolVar(&f.remote, "allow-remote", false, "allow an address that other machines can reach: they may read every run")
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, f serveFlags) error {
+	ln, err := server.Listen(ctx, f.listen, f.remote)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	s, err := a.openNew(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.recoverRuns(ctx); err != nil {
+		return err
+	}
+	hosts := f.hosts
+	if host, _, err := net.SplitHostPort(f.listen); err == nil && host != "" && net.ParseIP(host) == nil {
+		hosts = append(hosts, host)
+	}
+	srv, err := server.New(s, &server.Options{
+		Keys: a.readKeys, Rand: a.rand, Holder: s.holder, Hosts: hosts, Temp: s.dir,
+		Log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	if err != nil {
+		return err
+	}
+	address := "http://" + ln.Addr().String()
+	if a.json {
+		a.print(canon.Object(canon.M("address", canon.String(address)), canon.M("store", canon.String(s.dsn))))
+	} else {
+		a.printf("serving %s at %s\n", s.dsn, a.out.name(address))
+		for _, path := range []string{"/v1/runs", "/openapi.json"} {
+			a.printf("  %s\n", a.out.dim(address+path))
+		}
+	}
+	if host, _, err := net.SplitHostPort(ln.Addr().String()); err == nil && !net.ParseIP(host).IsLoopback() {
+		a.sayf("%s other machines can reach %s and read every run\n", a.err.warn("warning:"), strings.TrimPrefix(address, "http://"))
+	}
+	return srv.Serve(ctx, ln)
+}

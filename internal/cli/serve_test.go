@@ -1,0 +1,59 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reprise-dev/reprise/internal/cli"
+)
+
+func TestServePrintsItsAddressAndStopsWhenAsked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	out, printed := io.Pipe()
+	var errs bytes.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		ended <- cli.Run(ctx, []string{"reprise", "serve", "--json", "--listen", "127.0.0.1:0", "--store", dir + "/store"},
+			strings.NewReader(""), printed, &errs, "REPRISE_CONFIG="+dir+"/config")
+		printed.Close()
+	}()
+	var said struct{ Address, Store string }
+	if err := json.NewDecoder(out).Decode(&said); err != nil {
+		t.Fatalf("%v; standard error: %s", err, &errs)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	resp, err := http.Get(said.Address + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(said.Address, "http://127.0.0.1:") || !strings.HasPrefix(said.Store, "sqlite:") {
+		t.Errorf("serve says %+v and answers %s", said, resp.Status)
+	}
+	stop()
+	select {
+	case status := <-ended:
+		if status != 0 {
+			t.Errorf("the status is %d; standard error: %s", status, &errs)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("serve does not stop")
+	}
+}
+
+func TestServeRefusesAnAddressThatOthersCanReach(t *testing.T) {
+	t.Parallel()
+	var out, errs bytes.Buffer
+	status := cli.Run(t.Context(), []string{"reprise", "serve", "--listen", ":0", "--store", t.TempDir()}, strings.NewReader(""), &out, &errs)
+	if status != 4 || !strings.Contains(errs.String(), "server.remote_address") || !strings.Contains(errs.String(), "--allow-remote") {
+		t.Errorf("status %d, %s", status, &errs)
+	}
+}
