@@ -98,7 +98,7 @@ func (a *app) fail(cmd *cobra.Command, err error) int {
 		}
 	}
 	code := fault.CodeOf(err)
-	msg := strings.TrimPrefix(err.Error(), code.Error()+": ")
+	msg := fault.Text(err)
 	fmt.Fprintf(a.stderr, "reprise: %s: %s\n", a.err.bad(clean(code.Error())), clean(msg))
 	if e != nil {
 		for _, d := range e.Detail {
