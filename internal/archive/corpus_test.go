@@ -39,14 +39,12 @@ var hows = map[string][]string{
 	"expecting": {"--trust", "root", "--expect-head", "whole"},
 }
 
-func at(n int64) *int64 { return &n }
-
 func good(level int) outcome            { return outcome{Verdict: "verified", Level: level} }
 func partial(level int) outcome         { return outcome{Verdict: "partial", Level: level} }
 func below() outcome                    { return outcome{Verdict: "below"} }
 func refused(code string) outcome       { return outcome{Verdict: "error", Code: code} }
 func broken(code string) outcome        { return outcome{Verdict: "failed", Code: code} }
-func bad(code string, n int64) outcome  { return outcome{Verdict: "failed", Code: code, Entry: at(n)} }
+func bad(code string, n int64) outcome  { return outcome{Verdict: "failed", Code: code, Entry: new(n)} }
 func sample() *bundletest.Ledger        { return bundletest.Sample("a") }
 func whole(l *bundletest.Ledger) []byte { return bundletest.Bundle(bundle.Options{}, l) }
 

@@ -126,7 +126,7 @@ func (x *writer) run(r *Run) error {
 	for _, m := range r.Manifests {
 		x.record(recManifest, m)
 	}
-	next, stop := func() (ledger.Statement, error, bool) { return ledger.Statement{}, nil, false }, func() {} //nolint:revive // the order of results is that of iter.Pull2
+	next, stop := func() (ledger.Statement, error, bool) { return ledger.Statement{}, nil, false }, func() {}
 	if r.Heads != nil {
 		next, stop = iter.Pull2(r.Heads)
 	}

@@ -16,13 +16,6 @@ type body struct {
 // maxScope is the size limit of a scope id, in bytes.
 const maxScope = 255
 
-// checkMembers refuses a body that is not a canonical object in the native
-// profile, or that has a member its kind does not have.
-func checkMembers(k Kind, b []byte) (body, error) {
-	var r bodyReader
-	return r.read(k, b)
-}
-
 // bodyReader takes the members of a body while it is checked. It is used again
 // and again.
 type bodyReader struct {
@@ -31,8 +24,10 @@ type bodyReader struct {
 	foreign, formless []byte // the names of members that may not be, or not so
 }
 
+// read refuses a body that is not a canonical object in the native profile, or
+// that has a member its kind does not have.
 func (r *bodyReader) read(k Kind, b []byte) (body, error) {
-	const op = "ledger.checkMembers"
+	const op = "ledger.readBody"
 	var out body
 	if !k.Known() {
 		return out, fault.New(ErrBody, op, "unknown kind %q", k)
@@ -88,7 +83,7 @@ func (m *body) set(name, value []byte) bool {
 	return true
 }
 
-// checkValue is [checkMembers] for a body that is being written: it refuses
+// checkValue is [bodyReader.read] for a body that is being written: it refuses
 // the same members without reading the bytes again.
 func checkValue(k Kind, v canon.Value) error {
 	const op = "ledger.checkValue"

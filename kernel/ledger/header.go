@@ -177,7 +177,7 @@ func (p *parser) digest() (d canon.Digest) {
 
 // nibbles is the value of each lower-case hexadecimal digit, and 16 for all
 // else.
-var nibbles = func() (t [256]byte) {
+var nibbles = func() (t [256]byte) { //nolint:gochecknoglobals // a table that is never written
 	for i := range t {
 		t[i] = 16
 	}
