@@ -107,7 +107,8 @@ func TestStreamsAreCounted(t *testing.T) {
 	r.wantProblem(busy, b, http.StatusServiceUnavailable, "server.too_many_streams")
 	hangUp()
 	for range 200 { // the server sees with its next look that the client is gone
-		if resp, _ := r.ask(http.MethodGet, "/v1/events?run=last&from=6", nil, nil); resp.StatusCode == http.StatusOK {
+		resp, _ := r.ask(http.MethodGet, "/v1/events?run=last&from=6", nil, nil)
+		if resp.StatusCode == http.StatusOK {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)

@@ -252,7 +252,7 @@ func (v *verifier) fail(phase int, f Finding) {
 }
 
 func (v *verifier) failErr(phase int, n int64, where string, code fault.Code, err error) {
-	v.fail(phase, Finding{Code: code, N: n, Where: where, Msg: err.Error()})
+	v.fail(phase, Finding{Code: code, N: n, Where: where, Msg: fault.Text(err)})
 }
 
 func (v *verifier) entry(e *Entry) error {
