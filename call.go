@@ -136,10 +136,10 @@ func (s *Session) outcome(result []byte, failed error) (effect.Outcome, error) {
 // failureOf returns the error of a function as its outcome has it; live and
 // in a replay it is the same.
 func failureOf(fn Func, o *effect.Outcome) error {
-	switch o.Status {
-	case effect.OK:
+	if o.Status == effect.OK {
 		return nil
-	case effect.Interrupted:
+	}
+	if o.Status == effect.Interrupted {
 		return fault.New(effect.ErrNoOutcome, "reprise.Call", "the recording ended while %s was running", fn.Name)
 	}
 	code := o.Code

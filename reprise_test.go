@@ -227,7 +227,11 @@ func TestAnAgentThatFailsOrPanicsLeavesItsRecord(t *testing.T) {
 	if !errors.Is(err, plain) {
 		t.Errorf("Record = %v", err)
 	}
-	if _, err := kept.Client().Get("http://127.0.0.1:1/"); err == nil || !strings.Contains(err.Error(), "reprise.session_ended") {
+	resp, err := kept.Client().Get("http://127.0.0.1:1/")
+	if err == nil {
+		resp.Body.Close()
+	}
+	if !errors.Is(err, reprise.ErrEnded) {
 		t.Errorf("a request after the end = %v", err)
 	}
 	if report := mustReplay(t, r, run, func(context.Context, *reprise.Session) error { return plain }); report.Verdict != replay.Same {

@@ -123,8 +123,8 @@ func (l *loading) connection(i int) error {
 	return nil
 }
 
-// maxBroken is how many connections may be broken off: now and then the
-// standard library's proxy does that under load, which is not what is measured.
+// maxBroken is how many connections may be broken off, as they are now and
+// then by a machine under load. They are not what is measured.
 const maxBroken = 3
 
 // breaks counts a broken connection, and reports whether that is still few.

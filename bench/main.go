@@ -50,6 +50,7 @@ type bench struct {
 	quick  bool
 	rounds int
 	rows   []row
+	busy   string // what else the machine did at the start
 }
 
 // part is a group of rows that are measured together.
@@ -96,6 +97,7 @@ func run(ctx context.Context, args []string) (met bool, err error) {
 	}
 	defer os.RemoveAll(b.dir)
 	began := time.Now()
+	b.busy = load()
 	for _, p := range parts {
 		if *only != "" && !listed(*only, p.name) {
 			continue
@@ -106,7 +108,7 @@ func run(ctx context.Context, args []string) (met bool, err error) {
 		}
 	}
 	met, line := b.verdict()
-	fmt.Printf("\n%s, in %s, on %s\n", line, time.Since(began).Round(time.Second), machine())
+	fmt.Printf("\n%s, in %s, on %s%s\n", line, time.Since(began).Round(time.Second), machine(), b.busy)
 	if *out != "" {
 		return met, b.writeMarkdown(*out, began)
 	}

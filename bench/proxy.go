@@ -198,18 +198,21 @@ func (p *proxying) latency() error {
 		return err
 	}
 	from := 0
-	one := func(addr, kind string, conns int, period time.Duration, first bool) func() (float64, error) {
+	millis := func(o loadOptions, of func(loadResult) float64) func() (float64, error) {
 		return func() (float64, error) {
-			r, err := p.load(loadOptions{Addr: addr, Kind: kind, Conns: conns, From: from, For: period})
+			o.From = from
+			r, err := p.load(o)
 			from += r.Done
-			if first {
-				return r.First * 1e3, err
-			}
-			return r.Median * 1e3, err
+			return of(r) * 1e3, err
 		}
 	}
-	half := p.period() / 2
-	got, err := interleave(p.rounds, one(p.up, "small", 1, half, false), one(p.bare, "small", 1, half, false), one(rec.addr, "small", 1, half, false))
+	one := func(addr string) func() (float64, error) {
+		return millis(loadOptions{Addr: addr, Kind: "small", Conns: 1, For: p.period() / 2}, func(r loadResult) float64 { return r.Median })
+	}
+	slow := func(addr string) func() (float64, error) {
+		return millis(loadOptions{Addr: addr, Kind: "slow", Conns: 4, Count: 4, For: time.Minute}, func(r loadResult) float64 { return r.First })
+	}
+	got, err := interleave(p.rounds, one(p.up), one(p.bare), one(rec.addr))
 	if err != nil {
 		return err
 	}
@@ -223,7 +226,7 @@ func (p *proxying) latency() error {
 		name: "record, added to the median at one connection", got: median(added), unit: "ms", bar: limit,
 		beside: fmt.Sprintf("median direct %.2f ms, bare proxy %.2f ms, recording %.2f ms; an fsync %.2f ms", median(got[0]), median(got[1]), median(got[2]), sync),
 	})
-	got, err = interleave(min(p.rounds, 3), one(p.up, "slow", 4, time.Millisecond, true), one(p.bare, "slow", 4, time.Millisecond, true), one(rec.addr, "slow", 4, time.Millisecond, true))
+	got, err = interleave(min(p.rounds, 3), slow(p.up), slow(p.bare), slow(rec.addr))
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,17 @@ func reverseProxy(to string, via http.RoundTripper) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }, Transport: via}, nil
+	p := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(u)
+		r.Out.Host = u.Host
+		r.Out.RemoteAddr = "" // go-vcr compares it
+	}, Transport: via}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Without it the server closes the request's body when a stream
+		// begins, and now and then the transport is still looking for its end.
+		_ = http.NewResponseController(w).EnableFullDuplex()
+		p.ServeHTTP(w, r)
+	}), nil
 }
 
 func keepAlive() *http.Transport {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -141,7 +142,7 @@ func (b *bench) writeMarkdown(path string, at time.Time) error {
 	out.Write(head)
 	out.WriteString(tableBegin)
 	_, line := b.verdict()
-	fmt.Fprintf(&out, "%s, on %s: %s.\n\n", at.Format(time.DateOnly), machine(), line)
+	fmt.Fprintf(&out, "%s, on %s%s: %s.\n\n", at.Format(time.DateOnly), machine(), b.busy, line)
 	out.WriteString("| | | figure | bar | measured beside it in the same run |\n|---|---|---|---|---|\n")
 	for i := range b.rows {
 		r := &b.rows[i]
@@ -168,4 +169,17 @@ func machine() string {
 		}
 	}
 	return fmt.Sprintf("%s, %d cores, %s/%s, %s", cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+}
+
+// load says how busy the machine is, if it is: then the figures are too low.
+func load() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	one, _, _ := strings.Cut(string(b), " ")
+	if n, err := strconv.ParseFloat(one, 64); err != nil || n < 0.5*float64(runtime.NumCPU()) {
+		return ""
+	}
+	return ", which was busy with other work (load " + one + "), so the figures are too low"
 }

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,13 +135,14 @@ type rules struct {
 	setting *finder // nil if there is nothing to look for
 	forms   bool    // the boundaries of forms are left out
 	byKind  map[string][]rule
+	hints   hintSet
 }
 
 // rule is one normaliser made ready.
 type rule struct {
 	id    string
 	drops [][]string
-	hints [][][]byte // for each drop, texts that stand in every body that it changes
+	hints []uint64 // for each drop, those that stand in every body that it changes
 }
 
 func newRules(list []Normaliser, s Setting) (*rules, error) {
@@ -165,34 +167,58 @@ func newRules(list []Normaliser, s Setting) (*rules, error) {
 				steps[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(s)
 			}
 			one.drops = append(one.drops, steps)
-			one.hints = append(one.hints, hints(steps))
+			one.hints = append(one.hints, r.hints.add(steps))
 		}
 		r.byKind[n.Kind] = append(r.byKind[n.Kind], one)
 	}
 	return r, nil
 }
 
-// hints returns texts that stand in every body in which the steps lead to
-// something. A name is looked for without its first quotation mark, which is
-// everywhere.
-func hints(steps []string) (all [][]byte) {
-	for _, s := range steps {
-		if name := strings.TrimLeft(s, "*"); name != "" {
-			all = append(all, []byte(name+`"`))
-		}
-	}
-	// The longest is the rarest and decides first.
-	slices.SortStableFunc(all, func(a, b []byte) int { return len(b) - len(a) })
-	return all
+// hintSet is names, each without its first quotation mark, which is
+// everywhere. A body in which the steps of a normaliser lead to something has
+// all names of the steps.
+type hintSet struct {
+	texts  []string
+	byLast [256]uint64 // by the byte in front of the quotation mark, a bit for each text
 }
 
-func containsAll(body []byte, all [][]byte) bool {
-	for _, h := range all {
-		if !bytes.Contains(body, h) {
-			return false
+// add returns the set of the names of steps, a bit for each. What finds no
+// bit any more is left out: fewer hints only make a body be looked at.
+func (h *hintSet) add(steps []string) (set uint64) {
+	for _, s := range steps {
+		name := strings.TrimLeft(s, "*")
+		if name == "" {
+			continue
+		}
+		at := slices.Index(h.texts, name+`"`)
+		if at < 0 {
+			if at = len(h.texts); at == 64 {
+				continue
+			}
+			h.texts = append(h.texts, name+`"`)
+			h.byLast[name[len(name)-1]] |= 1 << at
+		}
+		set |= 1 << at
+	}
+	return set
+}
+
+// in returns which hints stand in body. It looks at quotation marks only.
+func (h *hintSet) in(body []byte) (set uint64) {
+	for i := 1; i < len(body); i++ {
+		q := bytes.IndexByte(body[i:], '"')
+		if q < 0 {
+			break
+		}
+		i += q
+		for rest := h.byLast[body[i-1]] &^ set; rest != 0; rest &= rest - 1 {
+			at := bits.TrailingZeros64(rest)
+			if t := h.texts[at]; i+1 >= len(t) && string(body[i+1-len(t):i+1]) == t {
+				set |= 1 << at
+			}
 		}
 	}
-	return true
+	return set
 }
 
 // normal returns the form of a redacted body that the match key is taken of,
@@ -214,9 +240,10 @@ func (r *rules) normal(kind string, body []byte) (form []byte, changed []string)
 		return body, changed
 	}
 	var hinted []rule
+	there := r.hints.in(body)
 	for _, k := range []string{"", kind} {
 		for _, one := range r.byKind[k] {
-			if slices.ContainsFunc(one.hints, func(all [][]byte) bool { return containsAll(body, all) }) {
+			if slices.ContainsFunc(one.hints, func(all uint64) bool { return all&^there == 0 }) {
 				hinted = append(hinted, one)
 			}
 		}

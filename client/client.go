@@ -120,11 +120,11 @@ func (c *Client) Entries(ctx context.Context, run string, from int64) iter.Seq2[
 // Attachment returns the bytes of an attachment, to be read to their end and
 // closed. Bytes that are not the recorded ones give an error before their end.
 func (c *Client) Attachment(ctx context.Context, run string, n int64, name string) (io.ReadCloser, error) {
-	resp, err := c.ask(ctx, http.MethodGet, nil, nil, "", "v1", "runs", run, "entries", strconv.FormatInt(n, 10), "attachments", name)
+	body, err := c.ask(ctx, http.MethodGet, nil, nil, "", "v1", "runs", run, "entries", strconv.FormatInt(n, 10), "attachments", name)
 	if err != nil {
 		return nil, err
 	}
-	return &whole{resp.Body}, nil
+	return body, nil
 }
 
 // Heads returns the signed heads of a run.
@@ -138,8 +138,8 @@ func (c *Client) Verify(ctx context.Context, run string, what api.VerifyRequest)
 	if err != nil {
 		return api.Report{}, fault.Wrap(fault.ErrUnknown, "client.Verify", err, "the request")
 	}
-	resp, err := c.ask(ctx, http.MethodPost, nil, bytes.NewReader(b), "application/json", "v1", "runs", run, "verify")
-	return decode[api.Report](resp, err)
+	body, err := c.ask(ctx, http.MethodPost, nil, bytes.NewReader(b), "application/json", "v1", "runs", run, "verify")
+	return decode[api.Report](body, err)
 }
 
 // Diff compares two runs, step by step.
@@ -150,11 +150,10 @@ func (c *Client) Diff(ctx context.Context, a, b string) (api.Report, error) {
 // Export writes the bundle of a run, and of the runs that it stands on unless
 // alone.
 func (c *Client) Export(ctx context.Context, run string, w io.Writer, alone bool) error {
-	resp, err := c.ask(ctx, http.MethodGet, url.Values{"alone": {strconv.FormatBool(alone)}}, nil, "", "v1", "runs", run, "bundle")
+	body, err := c.ask(ctx, http.MethodGet, url.Values{"alone": {strconv.FormatBool(alone)}}, nil, "", "v1", "runs", run, "bundle")
 	if err != nil {
 		return err
 	}
-	body := &whole{resp.Body}
 	defer body.Close()
 	_, err = io.Copy(w, body)
 	return err
@@ -162,8 +161,8 @@ func (c *Client) Export(ctx context.Context, run string, w io.Writer, alone bool
 
 // Import sends a bundle. Partial takes one that withholds contents.
 func (c *Client) Import(ctx context.Context, bundle io.Reader, partial bool) (api.ImportResult, error) {
-	resp, err := c.ask(ctx, http.MethodPost, url.Values{"partial": {strconv.FormatBool(partial)}}, bundle, api.BundleType, "v1", "bundles")
-	return decode[api.ImportResult](resp, err)
+	body, err := c.ask(ctx, http.MethodPost, url.Values{"partial": {strconv.FormatBool(partial)}}, bundle, api.BundleType, "v1", "bundles")
+	return decode[api.ImportResult](body, err)
 }
 
 // Keys returns what is public of the server's keys. They are to be compared
@@ -179,12 +178,13 @@ func (c *Client) Ready(ctx context.Context) error {
 }
 
 func get[T any](ctx context.Context, c *Client, query url.Values, path ...string) (T, error) {
-	resp, err := c.ask(ctx, http.MethodGet, query, nil, "", path...)
-	return decode[T](resp, err)
+	body, err := c.ask(ctx, http.MethodGet, query, nil, "", path...)
+	return decode[T](body, err)
 }
 
-// ask sends a request. An answer that is an error is one.
-func (c *Client) ask(ctx context.Context, method string, query url.Values, body io.Reader, typ string, path ...string) (*http.Response, error) {
+// ask sends a request and returns the body of the answer. An answer that is an
+// error is one.
+func (c *Client) ask(ctx context.Context, method string, query url.Values, body io.Reader, typ string, path ...string) (*whole, error) {
 	const op = "client"
 	// A name with a slash, or that is nothing but dots, is one element all
 	// the same.
@@ -212,7 +212,7 @@ func (c *Client) ask(ctx context.Context, method string, query url.Values, body 
 		defer resp.Body.Close()
 		return nil, problem(resp)
 	}
-	return resp, nil
+	return &whole{resp.Body}, nil
 }
 
 // maxProblem bounds an answer that is an error.
@@ -245,12 +245,12 @@ func problem(resp *http.Response) error {
 	return e
 }
 
-func decode[T any](resp *http.Response, err error) (v T, _ error) {
+func decode[T any](body *whole, err error) (v T, _ error) {
 	if err != nil {
 		return v, err
 	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(&whole{resp.Body}, maxAnswer+1))
+	defer body.Close()
+	b, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
 	if err != nil {
 		return v, err
 	}

@@ -28,12 +28,11 @@ func (c *Client) Watch(ctx context.Context, run string, from int64) iter.Seq2[ap
 			q.Set("run", run)
 			q.Set("from", strconv.FormatInt(from, 10))
 		}
-		resp, err := c.ask(ctx, http.MethodGet, q, nil, "", "v1", "events")
+		body, err := c.ask(ctx, http.MethodGet, q, nil, "", "v1", "events")
 		if err != nil {
 			yield(api.EntryEvent{}, err)
 			return
 		}
-		body := &whole{resp.Body}
 		defer body.Close()
 		lines := bufio.NewScanner(body)
 		lines.Buffer(nil, maxEvent)

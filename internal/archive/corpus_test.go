@@ -254,7 +254,7 @@ func corpus(t testing.TB) []history {
 			l.Header(5, func(h *ledger.Header) { h.N = 6 })
 			l.Reid(5)
 			l.Heads = nil
-		}), "trusted", bad("ledger.parent_mismatch", 6)},
+		}), "trusted", bad("ledger.sequence_gap", 5)},
 		{"another run's header", forged(func(l *bundletest.Ledger) {
 			l.Header(19, func(h *ledger.Header) { h.Run = bundletest.RunID("b") })
 			l.Reid(19)

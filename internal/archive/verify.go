@@ -148,7 +148,7 @@ func (o *VerifyOptions) verify(ctx context.Context, manifests [][]byte, ev ledge
 		return nil, failed
 	}
 	if err != nil {
-		v.Fail(ledger.PhaseSignatures, ledger.Finding{Code: fault.CodeOf(err), N: -1, Where: "key manifests", Msg: err.Error()})
+		v.Fail(ledger.PhaseSignatures, ledger.Finding{Code: fault.CodeOf(err), N: -1, Where: "key manifests", Msg: fault.Text(err)})
 	}
 	return v, nil
 }

@@ -28,12 +28,9 @@ const (
 	// ErrFile means that a file named on the command line cannot be read or
 	// written. Look at its path.
 	ErrFile fault.Invalid = "cli.file"
-	// ErrNoRun means that the store holds no run, or none of that name. List
-	// the runs.
-	ErrNoRun fault.NotFound = "cli.no_such_run"
-	// ErrAmbiguous means that more than one run begins like this. Give more of
-	// the id.
-	ErrAmbiguous fault.Invalid = "cli.ambiguous_run"
+	// ErrNoStore means that nothing was recorded here yet. Record a run, or
+	// name the store.
+	ErrNoStore fault.NotFound = "cli.no_store"
 )
 
 // app is one call of the program.
@@ -101,7 +98,7 @@ func (a *app) fail(cmd *cobra.Command, err error) int {
 		}
 	}
 	code := fault.CodeOf(err)
-	msg := strings.TrimPrefix(err.Error(), code.Error()+": ")
+	msg := fault.Text(err)
 	fmt.Fprintf(a.stderr, "reprise: %s: %s\n", a.err.bad(clean(code.Error())), clean(msg))
 	if e != nil {
 		for _, d := range e.Detail {
@@ -130,7 +127,7 @@ func (a *app) hint(cmd *cobra.Command, code fault.Code) string {
 	switch code.Error() {
 	case "cli.usage":
 		return strings.TrimPrefix(strings.Replace(" "+cmd.CommandPath(), " "+cmd.Root().Name(), a.self, 1)+" --help", " ")
-	case "cli.no_such_run", "cli.ambiguous_run", "ledger.run_not_found":
+	case "insight.no_such_run", "insight.ambiguous_run", "ledger.run_not_found":
 		return "list the runs: " + a.self + " runs"
 	case "ledger.leased":
 		return "another process writes to this run; wait until it ends, or ten seconds if it was killed"

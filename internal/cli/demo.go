@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -243,7 +244,7 @@ func (t *tour) startModel() error {
 	}
 	t.model = &http.Server{Handler: demo.Model{Pause: demoPause}, ReadHeaderTimeout: time.Minute}
 	go func() { _ = t.model.Serve(l) }()
-	t.a.env = append(t.a.env[:len(t.a.env):len(t.a.env)],
+	t.a.env = append(slices.Clip(t.a.env),
 		"OPENAI_BASE_URL=http://"+l.Addr().String()+"/v1", "OPENAI_API_KEY=sk-demo-0123456789abcdef")
 	return nil
 }

@@ -31,7 +31,7 @@ func (a *app) runsCommand() *cobra.Command {
 
 func (a *app) runs(ctx context.Context, limit int) error {
 	s, err := a.openOld(ctx)
-	if errors.Is(err, ErrNoRun) {
+	if errors.Is(err, ErrNoStore) {
 		if a.json {
 			a.print(canon.Object(canon.M("runs", canon.Array())))
 			return nil

@@ -9,12 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/internal/keys"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -117,7 +117,7 @@ func (a *app) openOld(ctx context.Context) (*opened, error) {
 	p := a.place()
 	if p.file != "" {
 		if _, err := os.Stat(p.file); errors.Is(err, fs.ErrNotExist) {
-			return nil, fault.New(ErrNoRun, "cli.store", "there is no store at %s: nothing was recorded here yet", p.file)
+			return nil, fault.New(ErrNoStore, "cli.store", "there is no store at %s: nothing was recorded here yet", p.file)
 		}
 	}
 	s, err := a.open(ctx, p)
@@ -249,39 +249,5 @@ func (a *app) complete(most int) cobra.CompletionFunc {
 
 // find resolves the name of a run: last, last~N, an id or the beginning of one.
 func (s *opened) find(ctx context.Context, name string) (ledger.RunInfo, error) {
-	const op = "cli.find"
-	back := int64(-1)
-	if name == "last" {
-		back = 0
-	} else if n, ok := strings.CutPrefix(name, "last~"); ok {
-		var err error
-		if back, err = strconv.ParseInt(n, 10, 32); err != nil || back < 0 {
-			return ledger.RunInfo{}, fault.New(ErrUsage, op, "%q is not last~N", name)
-		}
-	} else if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF-", r) }) {
-		return ledger.RunInfo{}, fault.New(ErrNoRun, op, "%q is neither last, last~N nor the id of a run", name)
-	}
-	var found []ledger.RunInfo
-	n := int64(0)
-	for info, err := range s.Runs(ctx) {
-		if err != nil {
-			return ledger.RunInfo{}, err
-		}
-		if back == n || back < 0 && strings.HasPrefix(string(info.Run), strings.ToLower(name)) {
-			found = append(found, info)
-		}
-		if n++; back >= 0 && n > back {
-			break
-		}
-	}
-	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		return ledger.RunInfo{}, fault.New(ErrAmbiguous, op, "%d runs begin with %q", len(found), name)
-	case back >= 0:
-		return ledger.RunInfo{}, fault.New(ErrNoRun, op, "the store has %d runs, so there is no %s", n, name)
-	default:
-		return ledger.RunInfo{}, fault.New(ErrNoRun, op, "no run begins with %q", name)
-	}
+	return insight.Find(ctx, s, name)
 }

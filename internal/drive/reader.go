@@ -34,11 +34,11 @@ type window struct {
 }
 
 const (
-	readAhead  = 512 << 10 // bytes of bodies that are read at once
-	maxWindow  = 4 << 20   // bytes of bodies in a window
-	entryBytes = 512       // that count for an entry beside its body
-	maxHeld    = 8 << 20   // bytes of chunks that are kept
-	maxContent = 1 << 30   // bytes of one content that Bytes gives back
+	readAhead  = 1 << 20 // bytes of bodies that are read at once
+	maxWindow  = 4 << 20 // bytes of bodies in a window
+	entryBytes = 512     // that count for an entry beside its body
+	maxHeld    = 8 << 20 // bytes of chunks that are kept
+	maxContent = 1 << 30 // bytes of one content that Bytes gives back
 )
 
 // NewReader returns a reader of a run.

@@ -13,8 +13,9 @@ import (
 	"github.com/reprise-dev/reprise/kernel/canon"
 )
 
-// follow opens a stream and returns what gives its next event.
-func (r *rig) follow(path string, last string) (next func() (api.EntryEvent, bool), resp *http.Response) {
+// follow opens a stream and returns what gives its next event, and what hangs
+// up.
+func (r *rig) follow(path string, last string) (next func() (api.EntryEvent, bool), hangUp func()) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	r.t.Cleanup(cancel)
@@ -25,10 +26,14 @@ func (r *rig) follow(path string, last string) (next func() (api.EntryEvent, boo
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
 	}
-	if resp, err = http.DefaultClient.Do(req); err != nil {
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { resp.Body.Close() })
+	if ct := resp.Header.Get("Content-Type"); ct != "text/event-stream" {
+		r.t.Errorf("a stream of type %q", ct)
+	}
 	lines := bufio.NewScanner(resp.Body)
 	return func() (e api.EntryEvent, ok bool) {
 		for lines.Scan() {
@@ -43,7 +48,7 @@ func (r *rig) follow(path string, last string) (next func() (api.EntryEvent, boo
 			r.t.Fatal(err)
 		}
 		return e, false
-	}, resp
+	}, cancel
 }
 
 func kinds(next func() (api.EntryEvent, bool), most int) (out []string) {
@@ -67,8 +72,8 @@ func TestTheStreamOfOneRunEndsWithItsSeal(t *testing.T) {
 		{"/v1/events?run=last", "5", "end"},
 		{"/v1/events?run=last&from=99", "", "end"},
 	} {
-		next, resp := r.follow(c.path, c.last)
-		if got := strings.Join(kinds(next, 10), " "); got != c.want || resp.Header.Get("Content-Type") != "text/event-stream" {
+		next, _ := r.follow(c.path, c.last)
+		if got := strings.Join(kinds(next, 10), " "); got != c.want {
 			t.Errorf("%s after %q = %s, want %s", c.path, c.last, got, c.want)
 		}
 	}
@@ -97,12 +102,13 @@ func TestNewEntriesComeAsTheyAreAppended(t *testing.T) {
 func TestStreamsAreCounted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(r *rig) { r.opts.MaxStreams = 1 })
-	_, first := r.follow("/v1/events", "")
-	resp, b := r.ask(http.MethodGet, "/v1/events", nil, nil)
-	r.wantProblem(resp, b, http.StatusServiceUnavailable, "server.too_many_streams")
-	first.Body.Close()
+	_, hangUp := r.follow("/v1/events", "")
+	busy, b := r.ask(http.MethodGet, "/v1/events", nil, nil)
+	r.wantProblem(busy, b, http.StatusServiceUnavailable, "server.too_many_streams")
+	hangUp()
 	for range 200 { // the server sees with its next look that the client is gone
-		if resp, _ = r.ask(http.MethodGet, "/v1/events?run=last&from=5", nil, nil); resp.StatusCode == http.StatusOK {
+		resp, _ := r.ask(http.MethodGet, "/v1/events?run=last&from=6", nil, nil)
+		if resp.StatusCode == http.StatusOK {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)

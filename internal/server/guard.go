@@ -35,12 +35,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == bundlesPath {
 		limit = s.o.MaxBundle
 	}
+	c := http.NewResponseController(w)
+	sent := r.Body
+	body := &patient{limited: http.MaxBytesReader(w, sent, limit), c: c, limit: limit, ended: r.ContentLength == 0}
+	defer func() {
+		// A client that is still sending would not see its answer if the
+		// connection were closed now.
+		if !body.ended {
+			_ = c.SetReadDeadline(time.Now().Add(readHeader))
+			_, _ = io.CopyN(io.Discard, sent, maxDrain)
+		}
+	}()
 	if r.ContentLength > limit {
+		w.Header().Set("Connection", "close")
 		refuse(w, fault.New(ErrTooLarge, "server", "%d bytes are over the limit of %d", r.ContentLength, limit))
 		return
 	}
-	c := http.NewResponseController(w)
-	body := &patient{limited: http.MaxBytesReader(w, r.Body, limit), c: c, limit: limit, ended: r.ContentLength == 0}
 	r.Body = body
 	pw := &patientWriter{ResponseWriter: w, c: c, body: body}
 	if _, pattern := s.mux.Handler(r); pattern == "" {

@@ -110,9 +110,15 @@ func TestWhatNoRouteTakesIsAProblem(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	for _, c := range []struct{ method, path, allow string }{
-		{http.MethodGet, "/", ""}, {http.MethodGet, "/docs", ""}, {http.MethodGet, "/v1", ""}, {http.MethodGet, "/v1/runs/", ""},
-		{http.MethodGet, "/v1/runs/last/entries/1/attachments/a/b", ""}, {http.MethodGet, "/%2e%2e/x", ""},
-		{http.MethodDelete, "/v1/runs", "GET, HEAD"}, {http.MethodGet, "/v1/bundles", "POST"}, {"BREW", "/healthz", "GET, HEAD"},
+		{http.MethodGet, "/", ""},
+		{http.MethodGet, "/docs", ""},
+		{http.MethodGet, "/v1", ""},
+		{http.MethodGet, "/v1/runs/", ""},
+		{http.MethodGet, "/v1/runs/last/entries/1/attachments/a/b", ""},
+		{http.MethodGet, "/%2e%2e/x", ""},
+		{http.MethodDelete, "/v1/runs", "GET, HEAD"},
+		{http.MethodGet, "/v1/bundles", "POST"},
+		{"BREW", "/healthz", "GET, HEAD"},
 	} {
 		resp, b := r.ask(c.method, c.path, nil, nil)
 		r.wantProblem(resp, b, http.StatusNotFound, "server.no_such_route")

@@ -111,8 +111,16 @@ func (r *rig) call(s *drive.Session, question string, answer []byte) {
 	}
 }
 
+// reply is the head of an answer that was read to its end.
+type reply struct {
+	what       string
+	Status     string
+	StatusCode int
+	Header     http.Header
+}
+
 // ask sends a request and returns the answer with its body.
-func (r *rig) ask(method, path string, body io.Reader, change func(*http.Request)) (*http.Response, []byte) {
+func (r *rig) ask(method, path string, body io.Reader, change func(*http.Request)) (*reply, []byte) {
 	r.t.Helper()
 	req, err := http.NewRequest(method, r.http.URL+path, body)
 	if err != nil {
@@ -130,7 +138,7 @@ func (r *rig) ask(method, path string, body io.Reader, change func(*http.Request
 	if err != nil {
 		r.t.Fatalf("%s %s: the body broke off: %v", method, path, err)
 	}
-	return resp, b
+	return &reply{method + " " + path, resp.Status, resp.StatusCode, resp.Header}, b
 }
 
 func get[T any](r *rig, path string) T {
@@ -157,9 +165,9 @@ func read[T any](r *rig, method, path, body string) T {
 }
 
 // wantProblem holds an answer to be a problem of that code.
-func (r *rig) wantProblem(resp *http.Response, body []byte, status int, code string) api.Problem {
+func (r *rig) wantProblem(resp *reply, body []byte, status int, code string) api.Problem {
 	r.t.Helper()
-	what := resp.Request.Method + " " + resp.Request.URL.Path
+	what := resp.what
 	var p api.Problem
 	if err := json.Unmarshal(body, &p); err != nil {
 		r.t.Fatalf("%s = %s %s, want a problem", what, resp.Status, body)

@@ -29,6 +29,7 @@ const (
 	readHeader   = 10 * time.Second
 	patience     = 30 * time.Second // of one read of a request or one write of an answer
 	idle         = 2 * time.Minute
+	maxDrain     = 4 << 20
 	defaultGrace = 10 * time.Second
 )
 
@@ -208,6 +209,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = srv.Close()
 	}
-	<-served
+	if ended := <-served; err == nil && !errors.Is(ended, http.ErrServerClosed) {
+		err = ended
+	}
 	return fault.Wrap(ErrListen, "server.Serve", err, "stopping")
 }

@@ -394,7 +394,10 @@ func TestServeStopsWhenItsContextEnds(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, ln) }()
-	stream := must(http.Get("http://" + ln.Addr().String() + "/v1/events"))
+	stream, err := http.Get("http://" + ln.Addr().String() + "/v1/events")
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer stream.Body.Close()
 	stop()
 	select {

@@ -154,9 +154,9 @@ func TestAFlippedBitIsFoundWhereItIs(t *testing.T) {
 		t.Run(fmt.Sprintf("digest mended %v", mended), func(t *testing.T) {
 			t.Parallel()
 			eachByte(raw, func(bad []byte, at int) {
-				// What differs without mending is the digest alone, which the
-				// test above looks at for every bit: a sample is enough here.
-				if mended && at >= len(raw)-32 || !mended && at%11 != 0 {
+				// The test above looks at every bit. Here a sample is enough, and
+				// the rows of a ledger have a test of their own.
+				if mended && (at >= len(raw)-32 || at%3 != 0) || !mended && at%11 != 0 {
 					return
 				}
 				defer copy(bad, raw)
@@ -191,8 +191,9 @@ func TestAFlippedBitIsFoundWhereItIs(t *testing.T) {
 func wantPlace(t *testing.T, at int, r record, f *ledger.Finding) {
 	t.Helper()
 	if at < r.at { // in its frame: the records from here on cannot be told apart
-		// An attachment that becomes a head is missed where it was.
-		moved := r.typ == tAttachment && f.Code == fault.Code(ledger.ErrBadContent)
+		// A record with another length may still be one; then its bytes are
+		// wrong. An attachment that becomes a head is missed where it was.
+		moved := r.typ == tAttachment && f.Code == fault.Code(ledger.ErrBadContent) || slices.Contains(places[r.typ], f.Code)
 		if !moved && f.Code != fault.Code(bundle.ErrMalformed) && f.Code != fault.Code(bundle.ErrTruncated) {
 			t.Errorf("byte %d, frame of a record of type %d: %s", at, r.typ, f.Code)
 		}

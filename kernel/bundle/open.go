@@ -95,7 +95,7 @@ func (b *Bundle) scan() error {
 	if err == nil {
 		return nil
 	}
-	d := &Damage{Code: fault.CodeOf(err), Entry: -1, At: c.pos, Msg: err.Error()}
+	d := &Damage{Code: fault.CodeOf(err), Entry: -1, At: c.pos, Msg: fault.Text(err)}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF) && fault.CodeOf(err) == fault.Code(fault.ErrUnknown):
 		d.Code, d.Msg = ErrTruncated, "the file ends inside a record, or before its end record"

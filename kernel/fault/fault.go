@@ -137,6 +137,16 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Text returns what an error says without the code that it begins with, for a
+// place where the code stands already.
+func Text(err error) string {
+	code := CodeOf(err)
+	if code == nil {
+		return ""
+	}
+	return strings.TrimPrefix(err.Error(), code.Error()+": ")
+}
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -57,3 +57,17 @@ func TestErrorWithoutCodeIsInternal(t *testing.T) {
 		t.Error("Wrap of nil is not nil")
 	}
 }
+
+func TestTextLeavesTheCodeOut(t *testing.T) {
+	t.Parallel()
+	err := fault.Wrap(errBroken, "op", errors.New("a cause"), "what was wrong")
+	if got, want := fault.Text(err), "what was wrong: a cause"; got != want {
+		t.Errorf("Text = %q, want %q", got, want)
+	}
+	if got := fault.Text(errors.New("plain")); got != "plain" {
+		t.Errorf("Text of an error without a code = %q", got)
+	}
+	if got := fault.Text(nil); got != "" {
+		t.Errorf("Text(nil) = %q", got)
+	}
+}

@@ -164,16 +164,14 @@ func (v *Verification) Failed() bool { return v.First() != nil }
 // First returns the first failure, as [First] does.
 func (v *Verification) First() *Finding { return First(v.Phases) }
 
-// First returns the first failure in the order of the phases, or nil. One
-// that names an entry goes before one that does not.
+// First returns the failure to look at first, or nil: that of the earliest
+// entry, and of those at one entry that of the earliest phase. One that names
+// no entry goes behind all that do.
 func First(phases []Phase) *Finding {
 	var first *Finding
 	for i := range phases {
-		switch f := phases[i].First; {
-		case f == nil:
-		case f.N >= 0:
-			return f
-		case first == nil:
+		f := phases[i].First
+		if f != nil && (first == nil || uint64(f.N) < uint64(first.N)) { // -1 is the largest
 			first = f
 		}
 	}
@@ -254,7 +252,7 @@ func (v *verifier) fail(phase int, f Finding) {
 }
 
 func (v *verifier) failErr(phase int, n int64, where string, code fault.Code, err error) {
-	v.fail(phase, Finding{Code: code, N: n, Where: where, Msg: err.Error()})
+	v.fail(phase, Finding{Code: code, N: n, Where: where, Msg: fault.Text(err)})
 }
 
 func (v *verifier) entry(e *Entry) error {

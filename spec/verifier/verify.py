@@ -334,10 +334,9 @@ class Verifier:
             self.fail(SIGNATURES, bad_keys, None)
 
     def close(self):
-        """Says what comes first: a failure that names an entry, else any, in the order of phases."""
-        placed = [self.found[p] for p in sorted(self.found) if self.found[p][1] is not None]
-        other = [self.found[p] for p in sorted(self.found)]
-        self.code, self.n = (placed or other or [(None, None)])[0]
+        """Says what comes first: the failure of the earliest entry, then of the earliest phase."""
+        order = sorted((n is None, n or 0, phase, code, n) for phase, (code, n) in self.found.items())
+        self.code, self.n = (order[0][3], order[0][4]) if order else (None, None)
         self.level = 1 if self.earned and not self.found else 0
 
     def fail(self, phase, code, n):
