@@ -291,3 +291,22 @@ func bodies(out string) string {
 	}
 	return b.String()
 }
+
+// TestTwoStoresInOneFolderLeaveEachOtherAlone lists the runs of one store
+// while the other records.
+func TestTwoStoresInOneFolderLeaveEachOtherAlone(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	up := upstream.Start(t, upstream.Trickle)
+	l.set("OPENAI_BASE_URL", up.URL()+"/v1")
+	argv := []string{"--", programs.streamer, "-clients", "2", "-each", "5", "-log"}
+	l.must(0, append([]string{"record", "--store", "sqlite:a.db"}, append(argv, "a.log")...)...)
+	list := fmt.Sprintf("%s -clients 1 -each 1 -log b.log && %s runs --store sqlite:a.db >list && %s -clients 2 -each 5 -log b.log", programs.streamer, programs.reprise, programs.streamer)
+	l.must(0, "record", "--store", "sqlite:b.db", "--", "sh", "-c", list)
+	l.must(0, "verify", "last", "--store", "sqlite:b.db")
+	for _, a := range readLog(t, filepath.Join(l.dir, "b.log")) {
+		if !strings.HasSuffix(a.end, "whole") {
+			t.Errorf("%s ended with %q", a.id, a.end)
+		}
+	}
+}

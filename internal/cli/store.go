@@ -29,8 +29,11 @@ type place struct {
 	spool string // empty: answers that are still coming are not staged
 }
 
-// defaultDir is the store of a working folder.
-const defaultDir = ".reprise"
+// The store of a working folder.
+const (
+	defaultDir  = ".reprise"
+	defaultFile = "reprise.db"
+)
 
 // place reads --store and REPRISE_STORE. A text without a colon is a folder
 // that holds a store as the default one does.
@@ -43,13 +46,18 @@ func (a *app) place() place {
 		name = defaultDir
 	}
 	if !strings.Contains(name, ":") {
-		name = "sqlite:" + filepath.ToSlash(filepath.Join(name, "reprise.db"))
+		name = "sqlite:" + filepath.ToSlash(filepath.Join(name, defaultFile))
 	}
 	p := place{dsn: name}
 	if file, ok := strings.CutPrefix(name, "sqlite:"); ok && file != "" && !strings.HasPrefix(file, "//") {
 		p.file = filepath.FromSlash(file)
 		p.dir = filepath.Dir(p.file)
-		p.spool = filepath.Join(p.dir, "spool")
+		// Recovery clears what belongs to no run of the store, so no two stores
+		// of a folder may share one.
+		p.spool = p.file + ".spool"
+		if filepath.Base(p.file) == defaultFile {
+			p.spool = filepath.Join(p.dir, "spool")
+		}
 	}
 	return p
 }
