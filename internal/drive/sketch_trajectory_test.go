@@ -163,6 +163,9 @@ func TestRunIsWrittenByOneProcessAtATime(t *testing.T) {
 	if err := s.Seal(ctx, "done", canon.Value{}, nil); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.Close(ctx); err != nil {
+		t.Errorf("Close after Seal = %v, want nothing to do", err)
+	}
 	if _, err := drive.Resume(ctx, config(t, store, "another"), s.Run(), drive.Opening{}); !errors.Is(err, drive.ErrSealed) {
 		t.Errorf("Resume of a sealed run = %v, want %v", err, drive.ErrSealed)
 	}

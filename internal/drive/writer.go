@@ -305,8 +305,12 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// close stores the rest with a last head and gives the lease back.
+// close stores the rest with a last head and gives the lease back. A second
+// close changes nothing and is no error.
 func (w *writer) close(ctx context.Context) error {
+	if !w.closed.CompareAndSwap(false, true) {
+		return nil
+	}
 	close(w.stop)
 	<-w.stopped
 	w.mu.Lock()

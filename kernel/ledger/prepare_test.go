@@ -44,7 +44,7 @@ func TestPrepareRefusesTheBodiesThatVerifyRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, read := checkMembers(c.kind, b)
+		_, read := new(bodyReader).read(c.kind, b)
 		written := checkValue(c.kind, c.body)
 		if (read == nil) != c.ok || (written == nil) != c.ok {
 			t.Errorf("%s %s: read %v, written %v; want ok = %t", c.kind, b, read, written, c.ok)
