@@ -65,6 +65,7 @@ type writer struct {
 	queued int // bytes that are not durable
 
 	begun   chan struct{} // a group has its first entry
+	closed  atomic.Bool
 	wake    chan struct{} // somebody waits for it, or it is large
 	stop    chan struct{}
 	stopped chan struct{}
