@@ -292,6 +292,9 @@ func (x *Exchange) Stream(name, typ string, head canon.Value) (*Stream, error) {
 		return nil, err
 	}
 	x.stream = st
+	if !x.s.lazy {
+		x.begun.hurry() // the first part waits for it
+	}
 	return st, nil
 }
 
@@ -340,7 +343,7 @@ func (st *Stream) attach(d *ledger.Draft, to *stage) error {
 	return st.x.s.attach(d, to, ledger.Content{Name: TimingName, Type: ledger.TimingType, Bytes: st.timing})
 }
 
-func (st *Stream) drop() { st.staged.remove() }
+func (st *Stream) drop() { st.staged.end() }
 
 // Part is when one part of an answer came and how long it is.
 type Part struct {

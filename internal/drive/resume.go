@@ -61,9 +61,13 @@ func Resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 		return nil, err
 	}
 	s.seen = seen
+	staged, err := readPartials(cfg.Spool, run, open)
+	if err != nil {
+		return nil, errors.Join(err, s.w.close(ctx))
+	}
 	for _, n := range order {
 		if k, ok := open[n]; ok {
-			if err := s.interrupt(ctx, n, k); err != nil {
+			if err := s.interrupt(ctx, n, k, staged[n]); err != nil {
 				return nil, errors.Join(err, s.w.close(ctx))
 			}
 		}
@@ -72,12 +76,8 @@ func Resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 }
 
 // interrupt closes a call that another process left open.
-func (s *Session) interrupt(ctx context.Context, n int64, k effect.Key) error {
+func (s *Session) interrupt(ctx context.Context, n int64, k effect.Key, p *partial) error {
 	x := &Exchange{s: s, n: n, key: k, started: s.cfg.Now()}
-	p, err := readPartial(s.cfg.Spool, s.run, n)
-	if err != nil {
-		return err
-	}
 	o := effect.Outcome{Status: effect.Interrupted}
 	if p != nil {
 		o.Data = p.head

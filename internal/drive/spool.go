@@ -4,26 +4,57 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
 
 // spool is the folder in which the answers that are still coming to one run
-// are staged, a file each. A file is a line of JSON, {head, name, type}, and
-// then frames: nanoseconds and length as unsigned varints, and the bytes. The
-// folder is there from the first answer on until the session ends, so that
-// its presence says that a run was not closed.
+// are staged. All answers are written to one file, as frames:
 //
-// A nil spool stages nothing.
-type spool struct{ dir string }
+//	0 n length head             an answer begins: JSON {head, name, type}
+//	1 n nanoseconds length part its next bytes
+//
+// where n is the entry of the call and all numbers are unsigned varints. A
+// file that has grown large is followed by another one, and goes when the
+// last answer in it has ended. A file for each answer would make every stream
+// wait for the file system's journal.
+//
+// The folder is there until the session ends, so its presence says that a run
+// was not closed. A nil spool stages nothing.
+type spool struct {
+	dir string
+
+	mu    sync.Mutex
+	file  *spoolFile
+	files int
+	buf   []byte
+}
+
+// spoolFile is one file and how many answers in it are still coming.
+type spoolFile struct {
+	f    *os.File
+	size int64
+	open int
+}
+
+const (
+	frameHead = 0
+	framePart = 1
+
+	rollSize = 16 << 20 // a file larger than this is followed by another
+	maxFrame = 64 << 20 // bounds what is read back; the writer's parts are smaller
+)
 
 func openSpool(root string, run ledger.RunID) (*spool, error) {
 	if root == "" {
@@ -33,12 +64,40 @@ func openSpool(root string, run ledger.RunID) (*spool, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fault.Wrap(ErrSpool, "drive.openSpool", err, "the spool folder")
 	}
-	return s, nil
+	// A resumed run has files already, which are read until it is closed.
+	names, err := spoolFiles(s.dir)
+	s.files = len(names)
+	return s, err
+}
+
+// spoolFiles returns the files of a folder in the order they were made.
+func spoolFiles(dir string) ([]string, error) {
+	list, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.Wrap(ErrSpool, "drive.spool", err, "the spool folder")
+	}
+	var names []string
+	for _, e := range list {
+		if strings.HasSuffix(e.Name(), ".parts") {
+			names = append(names, filepath.Join(dir, e.Name()))
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 func (s *spool) close() error {
 	if s == nil {
 		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil {
+		_ = s.file.f.Close()
+		s.file = nil
 	}
 	if err := os.RemoveAll(s.dir); err != nil {
 		return fault.Wrap(ErrSpool, "drive.spool", err, "the spool folder")
@@ -46,18 +105,18 @@ func (s *spool) close() error {
 	return nil
 }
 
-// staged is the file of one answer; a nil one takes everything and keeps
-// nothing.
+// staged is one answer; a nil one takes everything and keeps nothing.
 type staged struct {
-	f   *os.File
-	buf []byte
+	s    *spool
+	n    int64
+	file *spoolFile
 }
 
 func (s *spool) begin(n int64, name, typ string, head canon.Value) (*staged, error) {
 	if s == nil {
 		return nil, nil
 	}
-	line, err := canon.Encode(canon.Object(
+	text, err := canon.Encode(canon.Object(
 		canon.M("head", head),
 		canon.M("name", canon.String(name)),
 		canon.M("type", canon.String(typ)),
@@ -65,36 +124,83 @@ func (s *spool) begin(n int64, name, typ string, head canon.Value) (*staged, err
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(s.dir, strconv.FormatInt(n, 10)+".part"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err == nil {
-		_, err = f.Write(append(line, '\n'))
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	file, err := s.current()
 	if err != nil {
-		return nil, fault.Wrap(ErrSpool, "drive.spool", err, "the answer to the call at entry %d", n)
+		return nil, err
 	}
-	return &staged{f: f}, nil
+	file.open++
+	st := &staged{s: s, n: n, file: file}
+	s.buf = append(s.buf[:0], frameHead)
+	s.buf = binary.AppendUvarint(s.buf, uint64(n))
+	s.buf = binary.AppendUvarint(s.buf, uint64(len(text)))
+	s.buf = append(s.buf, text...)
+	return st, st.flush()
+}
+
+// current returns the file that new answers go to.
+func (s *spool) current() (*spoolFile, error) {
+	if s.file != nil && s.file.size < rollSize {
+		return s.file, nil
+	}
+	old := s.file
+	f, err := os.OpenFile(filepath.Join(s.dir, fmt.Sprintf("%08d.parts", s.files)), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fault.Wrap(ErrSpool, "drive.spool", err, "a file for answers")
+	}
+	s.files++
+	s.file = &spoolFile{f: f}
+	if old != nil && old.open == 0 {
+		old.remove()
+	}
+	return s.file, nil
+}
+
+// flush writes the frame that was put together. Lock held.
+func (st *staged) flush() error {
+	n, err := st.file.f.Write(st.s.buf)
+	st.file.size += int64(n)
+	if err != nil {
+		return fault.Wrap(ErrSpool, "drive.spool", err, "the answer to the call at entry %d", st.n)
+	}
+	return nil
 }
 
 func (st *staged) write(dt int64, p []byte) error {
 	if st == nil {
 		return nil
 	}
-	st.buf = binary.AppendUvarint(st.buf[:0], uint64(dt))
-	st.buf = binary.AppendUvarint(st.buf, uint64(len(p)))
-	st.buf = append(st.buf, p...)
-	if _, err := st.f.Write(st.buf); err != nil {
-		return fault.Wrap(ErrSpool, "drive.spool", err, "an answer")
-	}
-	return nil
+	s := st.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.buf = append(s.buf[:0], framePart)
+	s.buf = binary.AppendUvarint(s.buf, uint64(st.n))
+	s.buf = binary.AppendUvarint(s.buf, uint64(dt))
+	s.buf = binary.AppendUvarint(s.buf, uint64(len(p)))
+	s.buf = append(s.buf, p...)
+	return st.flush()
 }
 
-// remove deletes the file. That it may fail is no loss: the outcome is
-// durable, and the folder goes at the end.
-func (st *staged) remove() {
-	if st != nil {
-		_ = st.f.Close()
-		_ = os.Remove(st.f.Name())
+// end says that the outcome is durable and nothing of the answer is needed
+// any more.
+func (st *staged) end() {
+	if st == nil {
+		return
 	}
+	s := st.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if st.file.open--; st.file.open == 0 && st.file != s.file {
+		st.file.remove()
+	}
+}
+
+// remove deletes a file that nobody needs. That it may fail is no loss: the
+// folder goes at the end.
+func (f *spoolFile) remove() {
+	_ = f.f.Close()
+	_ = os.Remove(f.f.Name())
 }
 
 // partial is an answer that a killed process had staged.
@@ -109,46 +215,68 @@ type frame struct {
 	bytes []byte
 }
 
-// maxFrame bounds a frame that is read back; the writer's parts are smaller.
-const maxFrame = 64 << 20
-
-// readPartial reads what was staged for a call. A torn last frame is left
-// out: the client never saw its end. Nothing staged gives nil.
-func readPartial(root string, run ledger.RunID, n int64) (*partial, error) {
-	if root == "" {
-		return nil, nil
+// readPartials reads what was staged for the calls that are asked for. A torn
+// last frame is left out: no client saw its end.
+func readPartials(root string, run ledger.RunID, calls map[int64]effect.Key) (map[int64]*partial, error) {
+	out := map[int64]*partial{}
+	if root == "" || len(calls) == 0 {
+		return out, nil
 	}
-	f, err := os.Open(filepath.Join(root, string(run), strconv.FormatInt(n, 10)+".part"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	names, err := spoolFiles(filepath.Join(root, string(run)))
 	if err != nil {
-		return nil, fault.Wrap(ErrSpool, "drive.Recover", err, "the staged answer to entry %d", n)
+		return nil, err
 	}
-	defer f.Close()
-	r := bufio.NewReader(f)
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return nil, nil //nolint:nilerr // the head itself is torn: nothing had come
-	}
-	v, err := canon.Parse([]byte(strings.TrimSuffix(line, "\n")))
-	if err != nil {
-		return nil, fault.Wrap(ErrSpool, "drive.Recover", err, "the staged answer to entry %d", n)
-	}
-	p := &partial{name: v.Get("name").Str(), typ: v.Get("type").Str(), head: v.Get("head")}
-	for {
-		dt, err := binary.ReadUvarint(r)
+	for _, name := range names {
+		f, err := os.Open(name)
 		if err != nil {
-			return p, nil //nolint:nilerr // the end, or a torn frame
+			return nil, fault.Wrap(ErrSpool, "drive.Recover", err, "the staged answers")
 		}
-		size, err := binary.ReadUvarint(r)
+		err = readFrames(bufio.NewReaderSize(f, 1<<16), calls, out)
+		_ = f.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// readFrames reads one file to its end or to a torn frame.
+func readFrames(r *bufio.Reader, calls map[int64]effect.Key, out map[int64]*partial) error {
+	for {
+		kind, err := r.ReadByte()
+		if err != nil {
+			return nil //nolint:nilerr // the end
+		}
+		n, err := binary.ReadUvarint(r)
+		var dt uint64
+		if err == nil && kind == framePart {
+			dt, err = binary.ReadUvarint(r)
+		}
+		var size uint64
+		if err == nil {
+			size, err = binary.ReadUvarint(r)
+		}
 		if err != nil || size > maxFrame {
-			return p, nil //nolint:nilerr // a torn frame
+			return nil //nolint:nilerr // a torn frame
 		}
 		b := make([]byte, size)
 		if _, err := io.ReadFull(r, b); err != nil {
-			return p, nil //nolint:nilerr // a torn frame
+			return nil //nolint:nilerr // a torn frame
 		}
-		p.frames = append(p.frames, frame{int64(dt), b})
+		call := int64(n) //nolint:gosec // entry numbers are small
+		if _, asked := calls[call]; !asked {
+			continue
+		}
+		if kind == framePart {
+			if p := out[call]; p != nil {
+				p.frames = append(p.frames, frame{int64(dt), b}) //nolint:gosec // the writer's nanoseconds
+			}
+			continue
+		}
+		v, err := canon.Parse(b)
+		if err != nil {
+			return fault.Wrap(ErrSpool, "drive.Recover", err, "the staged answer to entry %d", call)
+		}
+		out[call] = &partial{name: v.Get("name").Str(), typ: v.Get("type").Str(), head: v.Get("head")}
 	}
 }

@@ -88,11 +88,16 @@ func (w *writer) newGroup() *group {
 	return &group{w: w, batch: ledger.Batch{At: w.at}, done: make(chan struct{})}
 }
 
-// wait returns when the group is durable, or the reason why it never will be.
-func (g *group) wait(ctx context.Context) error {
+// hurry says that somebody waits for the group.
+func (g *group) hurry() {
 	if !g.taken.Load() {
 		signal(g.w.wake)
 	}
+}
+
+// wait returns when the group is durable, or the reason why it never will be.
+func (g *group) wait(ctx context.Context) error {
+	g.hurry()
 	select {
 	case <-g.done:
 		return g.err
