@@ -24,8 +24,8 @@ const (
 // reads it for the first time.
 const (
 	runJournal  = 16 << 10
-	minJournal  = 256 << 10
-	maxJournal  = 8 << 20
+	minJournal  = 4 << 20
+	maxJournal  = 16 << 20
 	journalPart = 4
 )
 
