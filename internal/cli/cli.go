@@ -77,13 +77,14 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 // selfOf returns how to call the program again. "go run" builds into a folder
-// that is gone afterwards, so its path would be of no use.
+// that is gone afterwards, or runs what it has in its cache; neither path is
+// of use to anybody.
 func selfOf(args []string) string {
 	if len(args) == 0 || args[0] == "" {
 		return "reprise"
 	}
 	dir := filepath.ToSlash(filepath.Dir(args[0]))
-	if strings.Contains(dir, "/go-build") && strings.HasSuffix(dir, "/exe") {
+	if strings.Contains(dir, "/go-build") {
 		return "go run ./cmd/reprise"
 	}
 	return quote(args[0])

@@ -55,7 +55,7 @@ func (a *app) demoAgentCommand() *cobra.Command {
 				return fault.Wrap(ErrDemo, "cli.demo", err, "the program itself")
 			}
 			agent := demo.Agent{
-				BaseURL: a.lookup("OPENAI_BASE_URL"), Key: a.lookup("OPENAI_API_KEY"), Polite: polite, Out: a.stdout,
+				BaseURL: a.lookup("OPENAI_BASE_URL"), Key: demo.Key, Polite: polite, Out: a.stdout,
 				Server: []string{self, "mcp-shim", "--", self, "demo", "tool", a.outbox()},
 			}
 			if err := agent.Run(cmd.Context()); err != nil {
@@ -245,7 +245,7 @@ func (t *tour) startModel() error {
 	t.model = &http.Server{Handler: demo.Model{Pause: demoPause}, ReadHeaderTimeout: time.Minute}
 	go func() { _ = t.model.Serve(l) }()
 	t.a.env = append(slices.Clip(t.a.env),
-		"OPENAI_BASE_URL=http://"+l.Addr().String()+"/v1", "OPENAI_API_KEY=sk-demo-0123456789abcdef")
+		"OPENAI_BASE_URL=http://"+l.Addr().String()+"/v1", "OPENAI_API_KEY="+demo.Key)
 	return nil
 }
 

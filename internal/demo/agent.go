@@ -19,11 +19,15 @@ import (
 // model at BaseURL, and starts its MCP server with Server, as any agent does.
 type Agent struct {
 	BaseURL string   // as OPENAI_BASE_URL gives it
-	Key     string   // as OPENAI_API_KEY gives it
+	Key     string   // its credential at the model
 	Server  []string // the command of its MCP server
 	Polite  bool     // with another system prompt: the change that a replay finds
 	Out     io.Writer
 }
+
+// Key is the sample agent's credential. It is the same wherever the agent runs,
+// because a call is answered only to the credential that it was recorded with.
+const Key = "sk-demo-0123456789abcdef"
 
 // maxTurns bounds the conversation.
 const maxTurns = 8
