@@ -243,7 +243,25 @@ func (r *Redactor) redactHeader(name, value string) (stored, secret string, c cr
 			return scheme + " " + StandIn(label), id, c
 		}
 	}
+	if name == "Cookie" || name == "Set-Cookie" {
+		r.learnCookies(label, value)
+	}
 	return StandIn(label), value, c
+}
+
+// minCookie is how long the value of a cookie must be to be looked for in
+// bodies: shorter ones are settings, and may be words.
+const minCookie = 16
+
+// learnCookies adds the values of cookies, which stand in bodies without their
+// names. Of Set-Cookie the first pair is the cookie, and the rest its
+// attributes, none of which is as long.
+func (r *Redactor) learnCookies(label, header string) {
+	for i, pair := range strings.Split(header, ";") {
+		if _, v, ok := strings.Cut(strings.TrimSpace(pair), "="); ok && len(v) >= minCookie && (i == 0 || label == "cookie") {
+			r.learn(label, strings.Trim(v, `"`))
+		}
+	}
 }
 
 // password returns the password in the credentials of basic authentication,

@@ -127,21 +127,21 @@ func TestNoSecretIsStored(t *testing.T) {
 			t.Errorf("the upstream did not get the originals: %v %s %s", r.Header, r.URL, b)
 		}
 		w.Header().Set("Mcp-Session-Id", session)
-		w.Header().Set("Set-Cookie", cookie)
+		w.Header().Set("Set-Cookie", "sid="+cookie+"; Path=/; HttpOnly")
 		w.Header().Set("Content-Type", "text/event-stream")
 		for i := range len(env) + len(key) {
 			s := env + key
 			fmt.Fprint(w, s[i:i+1])
 			w.(http.Flusher).Flush()
 		}
-		_, _ = io.WriteString(w, " the end")
+		_, _ = io.WriteString(w, " the end "+cookie)
 	})
 	rig := newRig(t)
 	rig.opts.Redactor = redactor(capture.Secret{Name: "ENV_SECRET", Value: env})
 	live := rig.record(up.URL)
 	body := `{"text":"` + env + `","again":"` + key + `"}`
-	first := send(t, "POST", live.url+"/v1/responses?key="+query+"&a=b", body, "Authorization", "Bearer "+key, "Cookie", cookie, "Mcp-Session-Id", session)
-	if want := env + key + " the end"; string(first.body) != want || first.header.Get("Mcp-Session-Id") != session {
+	first := send(t, "POST", live.url+"/v1/responses?key="+query+"&a=b", body, "Authorization", "Bearer "+key, "Cookie", "theme=dark; sid="+cookie, "Mcp-Session-Id", session)
+	if want := env + key + " the end " + cookie; string(first.body) != want || first.header.Get("Mcp-Session-Id") != session {
 		t.Errorf("the client got %q %v, want the originals", first.body, first.header)
 	}
 	run := live.seal()
@@ -156,7 +156,7 @@ func TestNoSecretIsStored(t *testing.T) {
 		t.Errorf("redacted = %q, want the names", got)
 	}
 	again := send(t, "POST", rig.replay(run).url+"/v1/responses?key="+query+"&a=b", body, "Authorization", "Bearer "+key)
-	if want := "{redacted:ENV_SECRET}{redacted:authorization} the end"; again.status != 200 || string(again.body) != want {
+	if want := "{redacted:ENV_SECRET}{redacted:authorization} the end {redacted:cookie}"; again.status != 200 || string(again.body) != want {
 		t.Errorf("replay = %d %q, want %q", again.status, again.body, want)
 	}
 }
