@@ -110,7 +110,13 @@ func (a *app) verify(ctx context.Context, what string, f verifyFlags) error {
 
 func (a *app) verified(r *replay.Report, f verifyFlags) {
 	a.report(r)
-	if a.json || r.Verdict != replay.Below || len(f.trust) > 0 {
+	switch {
+	case a.json || r.Verdict != replay.Below:
+		return
+	case r.Level >= ledger.LevelSigned:
+		a.sayf("%s levels 2 and 3 need a transparency log, which does not exist yet\n", a.err.dim("hint:"))
+		return
+	case len(f.trust) > 0:
 		return
 	}
 	a.sayf("%s the run is not signed by a key that you trust; if somebody gave you their root key, pass it with --trust\n", a.err.dim("hint:"))
