@@ -23,8 +23,8 @@ const (
 
 // Limits on ballots.
 const (
-	MaxNeed = 1000
-	MaxActs = 4096 // on one ballot, changed minds included
+	MaxNeed = 100
+	MaxActs = 1024 // on one ballot, changed minds included
 )
 
 // Rule says how the votes of a quorum decide.

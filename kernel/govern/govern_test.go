@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -32,7 +33,7 @@ func actor(id string, roles ...govern.Role) govern.Actor {
 }
 
 // people is the roster of the tests.
-func people() govern.Roster {
+var people = sync.OnceValue(func() govern.Roster {
 	foreign := actor("eve", govern.Admin)
 	foreign.Tenant = "other"
 	r, err := govern.NewRoster(
@@ -45,7 +46,7 @@ func people() govern.Roster {
 		panic(err)
 	}
 	return r
-}
+})
 
 // refund is the matter of most tests: a proposal with its exact arguments.
 var refund = matter("proposal-1", `{"amount":"12.00","to":"order 9"}`)

@@ -152,6 +152,19 @@ func TestExpiredBallotOnAHaltStartsAgain(t *testing.T) {
 	wantCode(t, "Expire of no halt", err, govern.ErrMatter)
 }
 
+func TestClonesOfHaltsGoTheirOwnWays(t *testing.T) {
+	t.Parallel()
+	trunk := newHalts(oneOfCouncil)
+	for _, subject := range []string{"a", "b", "c"} { // so that a slice has room for one more
+		trunk, _ = trunk.Trip(subject, integrityFailure, "")
+	}
+	left, _ := trunk.Trip("left", integrityFailure, "")
+	right, _ := trunk.Trip("right", integrityFailure, "")
+	if left.Check("left") == nil || left.Check("right") != nil || right.Check("right") == nil || trunk.Check("left", "right") != nil {
+		t.Errorf("left has %+v, right has %+v, the trunk has %+v", left.Standing(), right.Standing(), trunk.Standing())
+	}
+}
+
 func TestHaltsRefuse(t *testing.T) {
 	t.Parallel()
 	stop := admit(act(0, "pat", govern.Operator, govern.Stop, refund))
