@@ -132,27 +132,14 @@ func (m *Machine) compile(a *agent, p proposed) ([]ledger.Decision, error) {
 // caseOf is what the compiler needs to know about an intent of a.
 func (m *Machine) caseOf(a *agent, i *Intent) *Case {
 	return &Case{
-		Intent: i, Writ: a.writ, Skill: a.Skill, Now: m.now, Spent: m.spentOf(a), World: m,
-		Revoked: func(id canon.Digest) bool { return m.isRevoked(a, id) },
+		Intent: i, Writ: a.writ, Ancestors: a.above, Skill: a.Skill, Now: m.now, Spent: m.spentOf(a), World: m,
+		Revoked: func(id canon.Digest) bool { return m.revoked[id] },
 	}
-}
-
-// isRevoked reports whether a writ, or one that it comes from, was revoked.
-func (m *Machine) isRevoked(a *agent, id canon.Digest) bool {
-	for _, w := range a.chain {
-		if m.revoked[w] {
-			return true
-		}
-		if w == id {
-			return false
-		}
-	}
-	return m.revoked[id]
 }
 
 // stage lets a proposal be executed.
 func (m *Machine) stage(a *agent) ([]ledger.Decision, error) {
-	if a.act.tool.Name == DelegateTool {
+	if a.act.tool.Name == ToolDelegate {
 		if err := m.entitle(a); err != nil {
 			r := &Rejection{Kind: AuthorityVoid, Detail: cut(fault.Text(err), maxText), Gate: GateDelegation}
 			return m.carryOn(a, []ledger.Decision{m.reject(a, a.act.call, a.act.intentID, a.act.id, r)})
@@ -165,7 +152,7 @@ func (m *Machine) stage(a *agent) ([]ledger.Decision, error) {
 	out := []ledger.Decision{entry(ledger.KindDecision, NameProposal, body)}
 	m.spend(a, Budget{ToolCalls: 1})
 	switch {
-	case a.act.tool.Name == DelegateTool:
+	case a.act.tool.Name == ToolDelegate:
 		a.phase = keying
 	case a.act.tool.Builtin():
 		// It reads and changes nothing but the world, so there is nothing to call.

@@ -4,13 +4,6 @@ import (
 	"github.com/reprise-dev/reprise/kernel/canon"
 )
 
-// The tools that are part of the engine. What they do is in the world and
-// nowhere else, so nothing is called.
-const (
-	DelegateTool = "delegate"     // an intent of kind delegate compiles to it
-	MemoryTool   = "memory_store" // an intent of kind memory_promote compiles to it
-)
-
 // builtinKind is the transport of a tool that reads and writes the world.
 const builtinKind = "world"
 

@@ -1,6 +1,7 @@
 package trajectory
 
 import (
+	"encoding/hex"
 	"slices"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -445,4 +446,26 @@ func values[T any](list []T, f func(T) canon.Value) canon.Value {
 		out[i] = f(x)
 	}
 	return canon.Array(out...)
+}
+
+func keyValue(k sign.PublicKey) canon.Value {
+	return canon.String(hex.EncodeToString(k.Raw()))
+}
+
+func keysValue(list []sign.PublicKey) canon.Value { return values(list, keyValue) }
+
+// keys reads a list of public keys.
+func (r *record) keys(name string) []sign.PublicKey {
+	var out []sign.PublicKey
+	for _, e := range r.list(name, maxList) {
+		raw, err := hex.DecodeString(e.Str())
+		if err == nil {
+			var k sign.PublicKey
+			if k, err = sign.ParseKey(raw); err == nil {
+				out = append(out, k)
+			}
+		}
+		r.wrap(name, err)
+	}
+	return out
 }

@@ -351,8 +351,12 @@ func (m *Machine) signed(in effect.Input) ([]ledger.Decision, error) {
 	}
 	m.pending = nil
 	for i := range c.Delta {
-		if err := m.world.Apply(c.Delta[i], attachedValue(&c.Delta[i], u.contents)); err != nil {
+		stands := attachedValue(&c.Delta[i], u.contents)
+		if err := m.world.Apply(c.Delta[i], stands); err != nil {
 			return nil, err
+		}
+		if stands != nil {
+			m.large[string(canon.AppendString(nil, stands.String()))] = u.record.delta[i].Value
 		}
 	}
 	name := u.record.tool

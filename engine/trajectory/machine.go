@@ -34,6 +34,7 @@ type Machine struct {
 	hash    canon.Digest // of the policies
 	now     uint64       // Unix seconds, as the clock said last
 	world   ledger.World
+	large   map[string]canon.Value // world values that stand in attachments, by what stands for them
 	agents  []*agent
 
 	// Commits follow one another, so that one is signed at a time.
@@ -90,6 +91,7 @@ const (
 type agent struct {
 	*Agent
 	writ   *Writ
+	above  []*Writ        // the writs that it comes from, root first
 	chain  []canon.Digest // its writs, root first
 	grant  Grant
 	phase  phase
@@ -149,6 +151,7 @@ func (m *Machine) Clone() effect.Machine {
 		c.agents[i] = &b
 	}
 	c.queue, c.history = slices.Clone(m.queue), slices.Clone(m.history)
+	c.large = maps.Clone(m.large)
 	c.known, c.spent, c.revoked = maps.Clone(m.known), maps.Clone(m.spent), maps.Clone(m.revoked)
 	if m.pending != nil {
 		p := *m.pending
@@ -279,6 +282,7 @@ func (m *Machine) open(in effect.Input) ([]ledger.Decision, error) {
 	}
 	m.charter, m.hash = c, c.Policies.Hash()
 	m.law = Compiler{Registry: c.Registry, Policies: c.Policies, GateIrreversible: c.GateIrreversible, RiskAt: c.RiskAt}
+	m.large = map[string]canon.Value{}
 	m.known, m.spent, m.revoked = map[canon.Digest]int{}, map[canon.Digest]Budget{}, map[canon.Digest]bool{}
 	var out []ledger.Decision
 	for i := range c.Agents {
@@ -286,6 +290,9 @@ func (m *Machine) open(in effect.Input) ([]ledger.Decision, error) {
 		ag := &agent{Agent: a, writ: c.Writ(a.Writ), phase: thinking}
 		for _, w := range c.Chain(a.Writ) {
 			ag.chain = append(ag.chain, w.ID)
+			if w.ID != a.Writ {
+				ag.above = append(ag.above, w)
+			}
 		}
 		ag.grant = ag.writ.Body.Grant()
 		instructions := ""
@@ -386,6 +393,9 @@ func (m *Machine) branch(in effect.Input) ([]ledger.Decision, error) {
 	if at != m.head {
 		return nil, fault.New(ErrInput, op, "the branch leaves behind commit %s, and the last one there is %s", at, m.head)
 	}
+	if n, ok := in.Data.Get("source_commits").AsInt(); !ok || n != m.commits {
+		return nil, fault.New(ErrInput, op, "the branch leaves behind %s commits, and there are %d", in.Data.Get("source_commits"), m.commits)
+	}
 	m.id = BranchTrajectory(source, at)
 	if m.halts, err = govern.NewHalts(m.id.String(), govern.Quorum{Need: 1, Roles: []govern.Role{govern.Admin, govern.Council}}); err != nil {
 		return nil, fault.Wrap(ErrInput, op, err, "halts")
@@ -406,15 +416,18 @@ func (m *Machine) branch(in effect.Input) ([]ledger.Decision, error) {
 }
 
 // BranchData is the data of the branch entry with which a branch begins.
-func BranchData(source, commit canon.Digest, note string) canon.Value {
+//
+// The machine is one that has been given the source up to there.
+func (m *Machine) BranchData(note string) canon.Value {
 	at := canon.Null()
-	if !commit.IsZero() {
-		at = canon.String(commit.String())
+	if !m.head.IsZero() {
+		at = canon.String(m.head.String())
 	}
 	return canon.Object(
 		canon.M("note", canon.String(note)),
 		canon.M("source_commit_id", at),
-		canon.M("source_trajectory_id", canon.String(source.String())),
+		canon.M("source_commits", canon.Int(m.commits)),
+		canon.M("source_trajectory_id", canon.String(m.id.String())),
 	)
 }
 
@@ -423,6 +436,9 @@ func (m *Machine) Find(kind, id string) (version int64, value canon.Value, ok bo
 	it, ok := m.world.Find(kind, id)
 	if !ok {
 		return 0, canon.Value{}, false
+	}
+	if it.Attached {
+		return it.Version, m.large[string(it.Value)], true
 	}
 	v, err := canon.Parse(it.Value)
 	if err != nil {

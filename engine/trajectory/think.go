@@ -195,9 +195,9 @@ func (m *Machine) propose(a *agent, i int, c canon.Value, rationale string) prop
 // kindOf returns what an intent for a tool of that name is for.
 func kindOf(tool string) IntentKind {
 	switch tool {
-	case DelegateTool:
+	case ToolDelegate:
 		return IntentDelegate
-	case MemoryTool:
+	case ToolMemory:
 		return IntentMemoryPromote
 	default:
 		return IntentAct

@@ -107,9 +107,10 @@ type World struct {
 type worldKey struct{ kind, id string }
 
 type item struct {
-	version int64
-	value   []byte // canonical; for an attachment the digest of its bytes
-	absent  bool
+	version  int64
+	value    []byte // canonical; for an attachment the digest of its bytes
+	attached bool
+	absent   bool
 }
 
 // Item is one thing that is alive.
@@ -117,6 +118,7 @@ type Item struct {
 	Kind, ID string
 	Version  int64
 	Value    []byte // canonical JSON, or nil if absent
+	Attached bool   // the value is an attachment, and Value the digest that stands for it
 }
 
 // Apply applies one change. The digest of an attachment's bytes stands for
@@ -140,7 +142,7 @@ func (w *World) Apply(c Change, attached *canon.Digest) error {
 		delete(w.items, key)
 		return nil
 	}
-	next := item{version: old.version + 1}
+	next := item{version: old.version + 1, attached: c.Att != ""}
 	switch {
 	case c.Att != "" && attached == nil:
 		next.absent = true
@@ -167,7 +169,7 @@ func (w *World) Clone() World { return World{items: maps.Clone(w.items), unknown
 // Find returns what is alive under that kind and id.
 func (w *World) Find(kind, id string) (Item, bool) {
 	it, ok := w.items[worldKey{kind, id}]
-	return Item{Kind: kind, ID: id, Version: it.version, Value: it.value}, ok
+	return Item{Kind: kind, ID: id, Version: it.version, Value: it.value, Attached: it.attached}, ok
 }
 
 // Len returns how many things are alive, and of how many of them the value is
@@ -185,7 +187,7 @@ func (w *World) Items() []Item {
 	out := make([]Item, len(keys))
 	for i, k := range keys {
 		it := w.items[k]
-		out[i] = Item{Kind: k.kind, ID: k.id, Version: it.version, Value: it.value}
+		out[i] = Item{Kind: k.kind, ID: k.id, Version: it.version, Value: it.value, Attached: it.attached}
 	}
 	return out
 }
