@@ -74,6 +74,9 @@ type Rejection struct {
 	// form of the source document: of a rejection that was parsed, or that a
 	// person gave, it is empty.
 	Gate Gate
+	// Trace is that of the policies, where they refused. It has no place in
+	// that form either.
+	Trace *Trace
 }
 
 // Error returns the code and what was wrong.
