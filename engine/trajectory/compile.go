@@ -1,0 +1,4 @@
+package trajectory
+
+// Gate names a gate of the compiler.
+type Gate string
