@@ -20,14 +20,19 @@ import (
 type Boundary struct {
 	s     *Session
 	path  string
-	under int64 // the entry of the enclosing call; meaningful if path is set
+	under ledger.Ref // the entry of the enclosing call; meaningful if path is set
 }
+
+// Place returns the entry of the call that encloses this boundary; ok is false
+// at the outermost.
+func (b Boundary) Place() (ref ledger.Ref, ok bool) { return b.under, b.path != "" }
 
 // Exchange is one call on its way. It belongs to one goroutine, and must be
 // ended exactly once, with [Exchange.End], unless Begin gave an error.
 type Exchange struct {
 	s       *Session
 	n       int64  // of the call entry
+	id      canon.Digest
 	begun   *group // of the call entry
 	key     effect.Key
 	call    effect.Call
@@ -103,7 +108,7 @@ func (x *Exchange) begin(ctx context.Context, b Boundary) (*group, error) {
 	s := x.s
 	refs := canon.Object()
 	if b.path != "" {
-		refs = refs.With("under", canon.Int(b.under))
+		refs = refs.With("under", canon.Int(b.under.N))
 	}
 	contents := x.call.Contents
 	if r := x.answer.Recorded; r != nil {
@@ -117,7 +122,7 @@ func (x *Exchange) begin(ctx context.Context, b Boundary) (*group, error) {
 		}
 	}
 	ref, g, err := s.append(ledger.KindCall, x.call.Body(x.key), refs, contents)
-	x.n, x.begun = ref.N, g
+	x.n, x.id, x.begun = ref.N, ref.ID, g
 	return g, err
 }
 
@@ -158,7 +163,7 @@ func (x *Exchange) N() int64 { return x.n }
 
 // Under returns the boundary for calls that this call makes.
 func (x *Exchange) Under() Boundary {
-	return Boundary{s: x.s, path: x.key.Under(), under: x.n}
+	return Boundary{s: x.s, path: x.key.Under(), under: ledger.Ref{Run: x.s.run, N: x.n, ID: x.id}}
 }
 
 // Live reports whether the caller must make the call.
@@ -235,6 +240,9 @@ func (x *Exchange) end(ctx context.Context, o effect.Outcome) (int64, error) {
 		d.Body = ledger.Compared(x.record.Body)
 		d.Refs = refs.With("pin", x.record.Ref())
 	} else {
+		for _, p := range o.Refs {
+			refs = refs.With(p.Name, p.Ref.Value())
+		}
 		d.Body, d.Refs = o.Body(), refs
 		for _, c := range o.Contents {
 			if err := s.attach(&d, &st, c); err != nil {

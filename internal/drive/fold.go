@@ -80,7 +80,11 @@ func (f *fold) entry(ctx context.Context, o *ledger.Opened) error {
 			clear(f.open)
 			return nil
 		}
-		return f.apply(ctx, o, effect.Input{Kind: o.Kind, N: o.N, Data: o.Data()})
+		contents, err := f.read.Contents(ctx, o)
+		if err != nil {
+			return err
+		}
+		return f.apply(o, effect.Input{Kind: o.Kind, N: o.N, Data: o.Data(), Contents: contents})
 	case ledger.KindCall:
 		return f.call(ctx, o)
 	case ledger.KindOutcome:
@@ -101,7 +105,7 @@ func (f *fold) other(ctx context.Context, o *ledger.Opened) error {
 		if err != nil {
 			return err
 		}
-		return f.apply(ctx, o, effect.Input{Kind: o.Kind, N: o.N, Name: o.Body.Get("name").Str(), From: from, Data: o.Data(), Contents: contents})
+		return f.apply(o, effect.Input{Kind: o.Kind, N: o.N, Name: o.Body.Get("name").Str(), From: from, Data: o.Data(), Contents: contents})
 	}
 	if o.Kind == ledger.KindEvent && o.Body.Get("refs").Has("note") {
 		return nil
@@ -109,7 +113,7 @@ func (f *fold) other(ctx context.Context, o *ledger.Opened) error {
 	return f.decision(ctx, o)
 }
 
-func (f *fold) apply(_ context.Context, o *ledger.Opened, in effect.Input) error {
+func (f *fold) apply(o *ledger.Opened, in effect.Input) error {
 	// All calls of a step stand before the first of its outcomes. What was
 	// wanted and not met until now was cut off by a kill; Next asks again.
 	f.wanted = nil
@@ -255,7 +259,7 @@ func (f *fold) outcome(ctx context.Context, o *ledger.Opened) error {
 	if out.Contents, err = f.read.Contents(ctx, o); err != nil {
 		return err
 	}
-	return f.apply(ctx, o, effect.Input{Kind: o.Kind, N: o.N, Call: &c.call, Key: c.key, Outcome: &out})
+	return f.apply(o, effect.Input{Kind: o.Kind, N: o.N, Call: &c.call, Key: c.key, Outcome: &out})
 }
 
 // rest reports what the machine still wants after the last entry: decisions

@@ -42,6 +42,9 @@ type Opening struct {
 	Rules  int64       // version of the engine's rules; 0: none
 	Data   canon.Value // what the engine says beside
 	Source *ledger.Ref // of a branch or a replay: the last entry that it stands on
+	Parent *ledger.Ref // of a delegated run: the call that it answers
+
+	Contents []ledger.Content // what is too large for Data
 
 	Sources Sources // nil: everything is live
 	// From is the recorded run that a journal among the sources was read
@@ -132,10 +135,13 @@ func Open(ctx context.Context, cfg Config, o Opening) (*Session, error) {
 	}
 	refs := canon.Object()
 	if o.Source != nil {
-		refs = canon.Object(canon.M("source", o.Source.Value()))
+		refs = refs.With("source", o.Source.Value())
+	}
+	if o.Parent != nil {
+		refs = refs.With("parent", o.Parent.Value())
 	}
 	s.w.declare(cfg.Manifests)
-	_, g, err := s.append(ledger.KindOpen, body, refs, nil)
+	_, g, err := s.append(ledger.KindOpen, body, refs, o.Contents)
 	if err == nil {
 		err = g.wait(ctx)
 	}

@@ -169,6 +169,17 @@ type Outcome struct {
 	Redacted []string         // names of the secrets that stand-ins replace in the contents
 	Data     canon.Value      // what the answer says beside its contents
 	Contents []ledger.Content // answer bytes
+
+	// Refs are places in other ledgers that the answer stands for, such as the
+	// run that a delegation made. They are written and never given back: no
+	// engine decides by a place.
+	Refs []Place
+}
+
+// Place is a named reference to an entry.
+type Place struct {
+	Name string
+	Ref  ledger.Ref
 }
 
 // Body returns the body of o's outcome entry.

@@ -45,5 +45,5 @@ type Input struct {
 	Key     Key
 	Outcome *Outcome
 
-	Contents []ledger.Content // of an entry from outside
+	Contents []ledger.Content // of the open and of an entry from outside
 }

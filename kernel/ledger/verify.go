@@ -120,7 +120,46 @@ type Evidence struct {
 	Scopes   bool          // entries and parts say in which scope they are kept: check that
 	Expect   *Position     // a position that the ledger must contain
 	World    *canon.Digest // an observed world hash (T-16)
+	Base     *World        // of a branch: the world where it left its source (T-38); it is not changed
+	Check    Check         // what an engine checks besides; may be nil
 	Damage   *Finding      // what is wrong with the file that carries the evidence; it fails the verification
+}
+
+// Check looks at the entries of a ledger beside [Verify], in the same pass: an
+// engine knows what its entries mean, and checks them.
+type Check interface {
+	// Entry takes an entry whose body is there and is the one that was
+	// recorded. The bytes are not to be kept. The error is for what cannot be
+	// read at all.
+	Entry(e *Entry, h *Header, f *Findings) error
+	// End is called behind the last entry.
+	End(f *Findings)
+}
+
+// Findings takes what a [Check] finds.
+type Findings struct{ v *verifier }
+
+// Checked counts n checks of a phase.
+func (f *Findings) Checked(phase string, n int64) {
+	f.v.res.Phases[max(slices.Index(Phases(), phase), 0)].Checked += n
+}
+
+// Fail fails a phase.
+func (f *Findings) Fail(phase string, x Finding) {
+	f.v.fail(max(slices.Index(Phases(), phase), 0), x)
+}
+
+// Remark adds a remark to the report.
+func (f *Findings) Remark(format string, args ...any) { f.v.remark(format, args...) }
+
+// Content writes the bytes of the attachment of that name of e to w. It gives
+// [ErrAbsent] if they are not there.
+func (f *Findings) Content(e *Entry, name string, w io.Writer) error {
+	i, err := attachmentOf(e, name)
+	if err != nil || i < 0 || i >= len(e.Parts) || e.Parts[i].Recipe == nil || f.v.ev.Attachment == nil {
+		return fault.New(ErrAbsent, "ledger.Findings", "the content %s is absent", name)
+	}
+	return f.v.ev.Attachment(e, i, w)
 }
 
 // Phase is what one phase found.
@@ -198,6 +237,9 @@ func Verify(ctx context.Context, ev Evidence) (*Verification, error) {
 	v := &verifier{ev: ev, res: &Verification{Run: ev.Run, Phases: make([]Phase, phaseCount)}, calls: map[int64]bool{}}
 	for i, name := range Phases() {
 		v.res.Phases[i].Name = name
+	}
+	if ev.Base != nil {
+		v.res.World = ev.Base.Clone()
 	}
 	next, stop := noHeads, func() {}
 	if ev.Statements != nil {
@@ -277,6 +319,11 @@ func (v *verifier) entry(e *Entry) error {
 	}
 	if err := v.order(e, &h, n, m, ok); err != nil {
 		return err
+	}
+	if ok && v.ev.Check != nil {
+		if err := v.ev.Check.Entry(e, &h, &Findings{v}); err != nil {
+			return err
+		}
 	}
 	v.step(id)
 	if v.ev.Expect != nil && at.Count == v.ev.Expect.Count {

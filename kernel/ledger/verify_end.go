@@ -73,6 +73,15 @@ func attachmentNamed(att []byte, name string) int {
 	}
 }
 
+// attachmentOf returns the place of an attachment of e, or -1.
+func attachmentOf(e *Entry, name string) (int, error) {
+	o, err := Parse(e)
+	if err != nil {
+		return -1, err
+	}
+	return o.Attachment(name), nil
+}
+
 // worldValue returns what stands for attachment i in the world, or nil if its
 // bytes are absent. That they are the recorded ones was checked before.
 func (v *verifier) worldValue(e *Entry, i int) (*canon.Digest, error) {
@@ -194,6 +203,9 @@ func (v *verifier) finish() error {
 		}
 	}
 	v.pins()
+	if v.ev.Check != nil {
+		v.ev.Check.End(&Findings{v})
+	}
 	v.world()
 	r.Unsigned = r.At.Count - v.earned
 	if v.earned > 0 && !r.Failed() {

@@ -161,6 +161,15 @@ func (w *World) Apply(c Change, attached *canon.Digest) error {
 	return nil
 }
 
+// Clone returns a copy that changes on its own.
+func (w *World) Clone() World { return World{items: maps.Clone(w.items), unknown: w.unknown} }
+
+// Find returns what is alive under that kind and id.
+func (w *World) Find(kind, id string) (Item, bool) {
+	it, ok := w.items[worldKey{kind, id}]
+	return Item{Kind: kind, ID: id, Version: it.version, Value: it.value}, ok
+}
+
 // Len returns how many things are alive, and of how many of them the value is
 // absent.
 func (w *World) Len() (alive, absent int64) { return int64(len(w.items)), w.unknown }

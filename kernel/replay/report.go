@@ -92,6 +92,7 @@ type Report struct {
 	Divergences   []Divergence
 	Total         int64 // divergences, those not listed included
 	Remarks       []string
+	Detail        canon.Value // what an engine reports besides
 }
 
 // Diverge adds a divergence. The first one is the one to look at; all later
@@ -159,6 +160,7 @@ func (r *Report) Value() canon.Value {
 		canon.M("divergences", list(r.Divergences, divergence)),
 		canon.M("divergences_total", canon.Int(r.Total)),
 		canon.M("remarks", list(r.Remarks, canon.String)),
+		canon.M("detail", r.Detail),
 	)
 }
 
