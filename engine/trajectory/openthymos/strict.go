@@ -28,6 +28,7 @@ type strict struct {
 	lastSigned int64  // the last commit whose signature holds, or -1
 	unchecked  int64  // commits whose signature no key was given for
 	unlinked   int64  // entries whose parent the export leaves out
+	unbound    int64  // commits that name no parent
 	dated      int64
 
 	world world
@@ -178,22 +179,22 @@ func (s *strict) chain(l *line) {
 	}
 	body := p.Get("body")
 	s.equal(l, at, ErrMisplaced, "payload/body/trajectory_id", l.trajectory, body.Get("trajectory_id").Str(), "the commit was made for another trajectory")
-	if s.n == 0 || s.prev != nil {
-		s.equal(l, at, ErrMisplaced, "payload/body/parent", parent, only(body.Get("parent")), "the commit was made behind another entry")
+	named := body.Get("parent")
+	switch {
+	case named.Len() == 0: // allowed; it binds nothing
+		s.unbound++
+	case s.n == 0 || s.prev != nil:
+		s.equal(l, at, ErrMisplaced, "payload/body/parent", parent, only(named), "the commit was made behind another entry")
 	}
 }
 
-// only returns the one element of a list of ids, "" of none, and of more what
-// equals nothing.
+// only returns the one element of a list of ids, and of more what equals
+// nothing.
 func only(list canon.Value) string {
-	switch list.Len() {
-	case 0:
-		return ""
-	case 1:
+	if list.Len() == 1 {
 		return list.At(0).Str()
-	default:
-		return list.String()
 	}
+	return list.String()
 }
 
 // branchTrajectory is the id of the branch of a trajectory at a commit.
@@ -255,7 +256,7 @@ func (s *strict) signature(l *line, body canon.Value) {
 	}
 	s.lastSigned = s.n
 	s.covered[s.n] = true
-	if s.n > 0 {
+	if s.n > 0 && body.Get("parent").Len() == 1 {
 		s.covered[s.n-1] = true
 	}
 }
@@ -428,6 +429,9 @@ func (s *strict) verdict() Verdict {
 	remark := func(format string, args ...any) { v.Remarks = append(v.Remarks, fmt.Sprintf(format, args...)) }
 	if s.unchecked > 0 {
 		remark("%d commits carry a signature, and no key was given to check it", s.unchecked)
+	}
+	if s.unbound > 0 {
+		remark("%d commits name no parent: nothing binds them to the entry before", s.unbound)
 	}
 	if !s.opts.Signer.IsZero() && v.UnsignedTail > 0 {
 		remark("unsigned tail: %d entries follow the last signed commit", v.UnsignedTail)

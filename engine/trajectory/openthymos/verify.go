@@ -1,9 +1,11 @@
 package openthymos
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
+	"unicode/utf8"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -83,7 +85,7 @@ func Verify(entries iter.Seq2[Entry, error], opts *Options) (*Report, error) {
 		}
 		v, err := canon.Parse(e.JSON)
 		s.entry(v, err)
-		doubled := err != nil
+		doubled := err != nil || mayBeDeep(e.JSON)
 		if doubled {
 			v, err = parseLenient(e.JSON)
 		}
@@ -93,6 +95,11 @@ func Verify(entries iter.Seq2[Entry, error], opts *Options) (*Report, error) {
 		return nil, err
 	}
 	return &Report{Compat: c.finish(), Strict: s.verdict()}, nil
+}
+
+// mayBeDeep reports whether b may nest deeper than OpenThymos reads.
+func mayBeDeep(b []byte) bool {
+	return bytes.Count(b, []byte("{"))+bytes.Count(b, []byte("[")) > maxRustDepth
 }
 
 // newPhases returns the phases of a verification, in their order.
@@ -157,7 +164,11 @@ func signatureBytes(s string) (raw []byte, text string) {
 	return raw, ""
 }
 
-func rustChar(s string) string { return "'" + s[:1] + "'" }
+// rustChar quotes the first character of s as Rust does.
+func rustChar(s string) string {
+	r, _ := utf8.DecodeRuneInString(s)
+	return "'" + string(r) + "'"
+}
 
 // codeOfParse tells a name that stands twice from other faults of an entry.
 func codeOfParse(err error) fault.Code {

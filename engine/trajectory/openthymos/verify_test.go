@@ -432,3 +432,9 @@ func TestVerifyReturnsWhatIsNoDamage(t *testing.T) {
 		t.Errorf("Verify = %v, want %v", err, broken)
 	}
 }
+
+func has(findings []openthymos.Finding, code fault.Code, n int64) bool {
+	return slices.ContainsFunc(findings, func(f openthymos.Finding) bool { return f.Code == code && f.N == n })
+}
+
+func first(phases []ledger.Phase) *ledger.Finding { return ledger.First(phases) }
