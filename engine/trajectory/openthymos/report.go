@@ -159,6 +159,14 @@ type Report struct{ Compat, Strict Verdict }
 // The level is 0: what commits sign is no evidence for the whole ledger.
 func (r *Report) Replay() *replay.Report {
 	s := &r.Strict
+	var alive, retracted int64
+	for i := range s.World {
+		if s.World[i].Retracted {
+			retracted++
+		} else {
+			alive++
+		}
+	}
 	out := &replay.Report{
 		Verb: replay.Verify, Verdict: replay.Verified, Authoritative: true, Run: ledger.RunID(s.Summary.TrajectoryID), Phases: s.Phases,
 		Counts: []replay.Count{
@@ -166,7 +174,8 @@ func (r *Report) Replay() *replay.Report {
 			{Name: "commits", N: s.Summary.CommitsReplayed},
 			{Name: "rejected", N: int64(s.Summary.RejectedProposals)},
 			{Name: "pending", N: int64(s.Summary.PendingApprovals)},
-			{Name: "resources", N: int64(s.Summary.Resources)},
+			{Name: "resources", N: alive},
+			{Name: "retracted", N: retracted},
 			{Name: "unsigned_tail", N: s.UnsignedTail},
 			{Name: "uncovered", N: s.Uncovered},
 		},
@@ -178,7 +187,7 @@ func (r *Report) Replay() *replay.Report {
 	if !r.Compat.Accepted {
 		said = "refused: " + r.Compat.Text
 	}
-	out.Remarks = append(out.Remarks, "compat, what OpenThymos says: "+said)
+	out.Remarks = append(out.Remarks, "this verdict is the strict one; compat, what OpenThymos itself says: "+said)
 	out.Remarks = append(out.Remarks, r.Compat.Remarks...)
 	out.Remarks = append(out.Remarks, s.Remarks...)
 	return out
