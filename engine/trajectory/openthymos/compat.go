@@ -50,15 +50,19 @@ func (c *compat) fail(stage **Finding, l *line, phase string, code fault.Code, w
 	*stage = f
 }
 
-// entry takes the next entry, in which names may stand twice if doubled is set.
-func (c *compat) entry(v canon.Value, doubled bool, err error) {
+// line reads an entry as OpenThymos does. Names may stand twice in it if
+// doubled is set.
+func (c *compat) line(v canon.Value, doubled bool, err error) (*line, error) {
+	if err != nil {
+		return nil, err
+	}
+	return c.forms.line(v, reading{lenient: true, doubled: doubled})
+}
+
+func (c *compat) entry(l *line, err error) {
 	defer func() { c.n++ }()
 	if c.read != nil {
 		return
-	}
-	var l *line
-	if err == nil {
-		l, err = c.forms.line(v, reading{lenient: true, doubled: doubled})
 	}
 	if err != nil {
 		c.fail(&c.read, nil, ledger.PhaseLoad, ErrForm, "entry", "", "", unserialized+fault.Text(err))
@@ -163,7 +167,7 @@ func (c *compat) fold(l *line) {
 	}
 	if !c.opts.Signer.IsZero() {
 		phase(c.phases, ledger.PhaseSignatures).Checked++
-		if text, code := checkSignature(body, c.opts.Signer); code != nil {
+		if text, code := l.check(c.opts.Signer); code != nil {
 			fail(ledger.PhaseSignatures, code, "signature", "", "",
 				invariant+fmt.Sprintf("commit commit:%s failed signature verification: authority void: %s", id, text))
 			return

@@ -21,6 +21,10 @@ type line struct {
 	content        canon.Digest // of the payload
 	unknown        []string     // members that the format does not have
 	dated          bool         // it has created_at, which no hash covers
+	changed        bool         // OpenThymos would write it otherwise than it is stored
+	body           canon.Digest // content of a commit's body
+
+	signature *signature // what was found, so that both verdicts check once
 }
 
 func (l *line) typ() string { return l.payload.Get("type").Str() }
@@ -57,6 +61,17 @@ func (f *forms) line(v canon.Value, r reading) (*line, error) {
 		return nil, misfit("payload", err.Error())
 	}
 	l.content = canon.BLAKE3(b)
+	l.changed = r.changed
+	if l.typ() == kindCommit {
+		// Names are sorted and id and type have one length each, so that the
+		// bytes of the body need not be written again.
+		const before, after = `{"body":`, `,"id":"","type":"commit"}`
+		if l.payload.Len() == 3 {
+			l.body = canon.BLAKE3(b[len(before) : len(b)-len(after)-64])
+		} else {
+			l.body = digest(contentID(l.payload.Get("body")))
+		}
+	}
 	return l, nil
 }
 

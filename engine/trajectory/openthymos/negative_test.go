@@ -21,7 +21,7 @@ type negative struct {
 	Entries  []json.RawMessage
 }
 
-// spec: T-20, T-21, T-22, T-23, T-24, T-25
+// spec: T-13, T-14, T-15, T-17, T-20, T-21, T-22, T-23, T-24, T-25
 // A.5 ledger/replay: replay_rejects_compiler_version_drift, replay_requires_commit_signatures,
 // replay_detects_policy_set_drift, replay_rejects_unsigned_when_signatures_required
 // A.5 ledger/lib: rejects_mixed_trajectory_ids, rejects_root_relabeled_under_wrong_trajectory,

@@ -73,7 +73,8 @@ func (s *strict) damaged(err error) {
 	s.lost = true
 }
 
-func (s *strict) entry(v canon.Value, err error) {
+// entry takes the next entry and returns what it reads, or nil.
+func (s *strict) entry(v canon.Value, err error) *line {
 	s.did(ledger.PhaseLoad)
 	l, code := (*line)(nil), fault.Code(ErrForm)
 	if err != nil {
@@ -92,6 +93,7 @@ func (s *strict) entry(v canon.Value, err error) {
 	}
 	s.prev = l
 	s.n++
+	return l
 }
 
 func (s *strict) line(l *line) {
@@ -104,7 +106,7 @@ func (s *strict) line(l *line) {
 	if l.dated {
 		s.dated++
 	}
-	if s.n == 0 {
+	if s.trajectory == "" {
 		s.trajectory = l.trajectory
 	}
 	s.tally.add(l)
@@ -132,7 +134,7 @@ func (s *strict) hashes(l *line) {
 	p := l.payload
 	switch l.typ() {
 	case kindCommit:
-		s.equal(l, ledger.PhaseHashes, ErrCommitID, "payload/id", contentID(p.Get("body")), p.Get("id").Str(), "the commit's id is not that of its body")
+		s.equal(l, ledger.PhaseHashes, ErrCommitID, "payload/id", l.body.String(), p.Get("id").Str(), "the commit's id is not that of its body")
 	case kindPending:
 		proposal := p.Get("proposal")
 		s.equal(l, ledger.PhaseHashes, ErrProposalID, "payload/proposal/id", contentID(proposal.Get("body")), proposal.Get("id").Str(), "the proposal's id is not that of its body")
@@ -250,7 +252,7 @@ func (s *strict) signature(l *line, body canon.Value) {
 		return
 	}
 	s.did(at)
-	if text, code := checkSignature(body, s.opts.Signer); code != nil {
+	if text, code := l.check(s.opts.Signer); code != nil {
 		s.fail(l, at, code, where, "", "", "%s", text)
 		return
 	}
@@ -299,7 +301,8 @@ func (s *strict) branch(l *line) {
 			break
 		}
 		v, err := canon.Parse(e.JSON)
-		if source.entry(v, err); source.found {
+		source.entry(v, err)
+		if source.found {
 			break
 		}
 	}

@@ -84,12 +84,16 @@ func Verify(entries iter.Seq2[Entry, error], opts *Options) (*Report, error) {
 			break
 		}
 		v, err := canon.Parse(e.JSON)
-		s.entry(v, err)
-		doubled := err != nil || mayBeDeep(e.JSON)
-		if doubled {
+		l := s.entry(v, err)
+		odd := err != nil || mayBeDeep(e.JSON)
+		if odd {
 			v, err = parseLenient(e.JSON)
 		}
-		c.entry(v, doubled, err)
+		// Most entries are what OpenThymos would write: they are read once.
+		if odd || l == nil || l.changed {
+			l, err = c.line(v, odd, err)
+		}
+		c.entry(l, err)
 	}
 	if err := s.finish(); err != nil {
 		return nil, err
@@ -120,14 +124,28 @@ func phase(list []ledger.Phase, name string) *ledger.Phase {
 	return &list[0]
 }
 
-// checkSignature compares the signature of a commit's body with a key. It
-// returns how OpenThymos words what is wrong, or "".
+// signature is what came of checking one: how OpenThymos words what is wrong,
+// and the code of it, or nothing.
+type signature struct {
+	text string
+	code fault.Code
+}
+
+// check compares the signature of a commit with a key.
+func (l *line) check(key sign.PublicKey) (text string, code fault.Code) {
+	if l.signature == nil {
+		text, code := checkSignature(l.payload.Get("body"), key)
+		l.signature = &signature{text, code}
+	}
+	return l.signature.text, l.signature.code
+}
+
 func checkSignature(body canon.Value, key sign.PublicKey) (text string, code fault.Code) {
-	signature := body.Get("signature")
-	if signature.IsZero() || signature.IsNull() {
+	signed := body.Get("signature")
+	if signed.IsZero() || signed.IsNull() {
 		return "commit is unsigned", ErrUnsigned
 	}
-	raw, text := signatureBytes(signature.Str())
+	raw, text := signatureBytes(signed.Str())
 	if text != "" {
 		return text, ErrSignature
 	}

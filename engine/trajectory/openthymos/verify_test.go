@@ -210,7 +210,6 @@ func TestStrictCountsWhatNothingCovers(t *testing.T) {
 	}
 }
 
-// spec: T-26, T-27, T-28, T-29, T-41
 func TestReportListsWhatTheCountsStandFor(t *testing.T) {
 	t.Parallel()
 	s := verify(t, valid(t).All(), nil).Strict.Summary
@@ -229,7 +228,6 @@ func TestReportListsWhatTheCountsStandFor(t *testing.T) {
 	}
 }
 
-// spec: T-38, T-39
 // A.5 ledger/lib: accepts_branch_as_first_entry
 func TestBranchBeginsWithTheWorldOfItsSource(t *testing.T) {
 	t.Parallel()
@@ -414,7 +412,6 @@ func TestExpectedHead(t *testing.T) {
 	}
 }
 
-// spec: T-17
 func TestVerifyGivesTheSameBytesTwice(t *testing.T) {
 	t.Parallel()
 	first := verify(t, valid(t).All(), nil)

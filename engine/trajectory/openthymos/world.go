@@ -206,7 +206,7 @@ func (r *Resource) state() string {
 func differ(rebuilt, observed []Resource) (where, expected, found string, ok bool) {
 	i, j := 0, 0
 	for i < len(rebuilt) || j < len(observed) {
-		c := 0
+		var c int
 		switch {
 		case i == len(rebuilt):
 			c = 1
