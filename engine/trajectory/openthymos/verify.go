@@ -1,7 +1,6 @@
 package openthymos
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"iter"
@@ -85,7 +84,7 @@ func Verify(entries iter.Seq2[Entry, error], opts *Options) (*Report, error) {
 		}
 		v, err := canon.Parse(e.JSON)
 		l := s.entry(v, err)
-		odd := err != nil || mayBeDeep(e.JSON)
+		odd := err != nil || tooDeep(e.JSON)
 		if odd {
 			v, err = parseLenient(e.JSON)
 		}
@@ -101,9 +100,25 @@ func Verify(entries iter.Seq2[Entry, error], opts *Options) (*Report, error) {
 	return &Report{Compat: c.finish(), Strict: s.verdict()}, nil
 }
 
-// mayBeDeep reports whether b may nest deeper than OpenThymos reads.
-func mayBeDeep(b []byte) bool {
-	return bytes.Count(b, []byte("{"))+bytes.Count(b, []byte("[")) > maxRustDepth
+// tooDeep reports whether a valid entry nests deeper than OpenThymos reads.
+func tooDeep(b []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > maxRustDepth+1 {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
 }
 
 // newPhases returns the phases of a verification, in their order.
