@@ -112,6 +112,9 @@ func (m *Machine) thought(a *agent, in effect.Input) ([]ledger.Decision, error) 
 	a.tokens += tokens
 	m.spend(a, Budget{Tokens: tokens})
 	calls := message.Get("tool_calls").Elems()
+	if len(calls) == 0 && a.Conversational {
+		return m.pause(a, message), nil
+	}
 	if len(calls) == 0 {
 		return m.finish(a, "done", canon.String(message.Get("content").Str())), nil
 	}
