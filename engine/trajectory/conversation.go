@@ -25,7 +25,7 @@ func (m *Machine) pause(a *agent, message canon.Value) []ledger.Decision {
 	a.phase, a.last = idle, message.Get("content").Str()
 	return []ledger.Decision{entry(ledger.KindDecision, NameAnswer, canon.Object(
 		canon.M("agent", canon.String(a.Name)),
-		canon.M("answer", canon.String(a.last)),
+		canon.M("answer", bounded(canon.String(a.last))),
 		canon.M("steps", canon.Int(a.steps)),
 	))}
 }

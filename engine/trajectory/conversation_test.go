@@ -36,6 +36,11 @@ func clerk(t testing.TB, steps int64) trajectory.Charter {
 func newChat(t testing.TB, steps int64) *chat {
 	t.Helper()
 	c := clerk(t, steps)
+	return openChat(t, &c)
+}
+
+func openChat(t testing.TB, c *trajectory.Charter) *chat {
+	t.Helper()
 	content, err := c.Content()
 	if err != nil {
 		t.Fatal(err)
@@ -69,9 +74,18 @@ func (x *chat) answers(text string) string {
 	if len(calls) != 1 || calls[0].Name != "propose" {
 		x.t.Fatalf("Next = %v, want the model to be asked", calls)
 	}
-	return x.apply(effect.Input{Kind: ledger.KindOutcome, Call: &calls[0], Outcome: &effect.Outcome{Status: effect.OK, Contents: []ledger.Content{{
-		Name: "response", Bytes: fmt.Appendf(nil, `{"choices":[{"message":{"role":"assistant","content":%q}}]}`, text),
-	}}}})
+	return x.apply(effect.Input{Kind: ledger.KindOutcome, Call: &calls[0], Outcome: answered(text)})
+}
+
+// answered is what a model's server gives back.
+func answered(text string) *effect.Outcome {
+	b, err := canon.Encode(canon.Object(canon.M("choices", canon.Array(canon.Object(canon.M("message", canon.Object(
+		canon.M("role", canon.String("assistant")), canon.M("content", canon.String(text)),
+	)))))), canon.Foreign)
+	if err != nil {
+		panic(err)
+	}
+	return &effect.Outcome{Status: effect.OK, Contents: []ledger.Content{{Name: "response", Bytes: b}}}
 }
 
 func (x *chat) event(name string, data ...canon.Member) string {
@@ -151,5 +165,22 @@ func TestConversationNeedsAModel(t *testing.T) {
 	c.Agents[0].Model = canon.Value{}
 	if err := c.Check(); fault.CodeOf(err) != fault.Code(trajectory.ErrCharter) {
 		t.Errorf("Check = %v, want %s", err, trajectory.ErrCharter)
+	}
+}
+
+func TestLongAnswerFitsItsEntry(t *testing.T) {
+	t.Parallel()
+	for _, conversational := range []bool{false, true} {
+		c := clerk(t, 10)
+		c.Agents[0].Conversational = conversational
+		x := openChat(t, &c)
+		call := x.m.Next().Calls[0]
+		ds, err := x.m.Apply(effect.Input{Kind: ledger.KindOutcome, Call: &call, Outcome: answered(strings.Repeat("\x01", 100_000))})
+		if err != nil || len(ds) != 1 {
+			t.Fatalf("Apply = %v, %v, want one decision", ds, err)
+		}
+		if b, err := canon.Encode(ds[0].Body, canon.Native); err != nil || len(b) > ledger.MaxBody {
+			t.Errorf("the body of the answer has %d bytes, %v; an entry takes %d", len(b), err, ledger.MaxBody)
+		}
 	}
 }
