@@ -10,11 +10,12 @@ import (
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
 
-// Names of inputs from outside. Each but intent and finish carries a signed
-// act of an actor on the roster as data.act.
+// Names of inputs from outside. Each but intent, message and finish carries a
+// signed act of an actor on the roster as data.act.
 const (
 	EventIntent     = "intent"        // an agent outside proposes
-	EventFinish     = "finish"        // an agent outside is done
+	EventMessage    = "message"       // {agent, text}: a conversational agent is told more
+	EventFinish     = "finish"        // {agent, answer?}: an agent outside is done, or a conversation is over
 	EventRevoked    = "writ.revoked"  // a writ no longer holds, nor what comes from it
 	EventRestored   = "writ.restored" // it holds again
 	EventCompensate = "compensate"    // commits are to be taken back
@@ -138,13 +139,10 @@ func (m *Machine) event(in effect.Input) ([]ledger.Decision, error) {
 	switch in.Name {
 	case EventIntent:
 		return m.intentFromOutside(in)
+	case EventMessage:
+		return m.message(in)
 	case EventFinish:
-		for _, a := range m.agents {
-			if a.Name == in.Data.Get("agent").Str() && a.Model.IsZero() && a.phase == idle {
-				return m.finish(a, "done", orNull(in.Data.Get("answer"))), nil
-			}
-		}
-		return []ledger.Decision{refuse(in, fault.New(ErrIntent, "trajectory.event", "no agent of that name waits for intents from outside"))}, nil
+		return m.finishFromOutside(in)
 	case EventRevoked, EventRestored:
 		return m.revocation(in)
 	case govern.EventHalted, govern.EventCleared:
@@ -156,6 +154,22 @@ func (m *Machine) event(in effect.Input) ([]ledger.Decision, error) {
 	default:
 		return []ledger.Decision{refuse(in, fault.New(ErrIntent, "trajectory.event", "a trajectory takes no event %q", in.Name))}, nil
 	}
+}
+
+// finishFromOutside ends an agent that waits for intents or messages. A
+// conversation ends with its last answer, if the input gives no other.
+func (m *Machine) finishFromOutside(in effect.Input) ([]ledger.Decision, error) {
+	for _, a := range m.agents {
+		if a.Name != in.Data.Get("agent").Str() || a.phase != idle {
+			continue
+		}
+		answer := orNull(in.Data.Get("answer"))
+		if a.Conversational && answer.IsNull() {
+			answer = canon.String(a.last)
+		}
+		return m.finish(a, "done", answer), nil
+	}
+	return []ledger.Decision{refuse(in, fault.New(ErrIntent, "trajectory.event", "no agent of that name waits for intents or messages from outside"))}, nil
 }
 
 // intentFromOutside lets an agent without a model propose. The nonce is its

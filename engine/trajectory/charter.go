@@ -63,9 +63,12 @@ type Agent struct {
 	Prompt string
 	// Model says how the model is asked: {"kind":…} and what that kind takes.
 	// Without it the agent's intents come from outside.
-	Model  canon.Value
-	Skill  *Skill
-	Params []Binding
+	Model canon.Value
+	// Conversational says that an answer without tool calls does not finish the
+	// agent: it waits for a message ([EventMessage]) or for [EventFinish].
+	Conversational bool
+	Skill          *Skill
+	Params         []Binding
 }
 
 // Channel is where approvals are asked for. A channel that is not listed is
@@ -245,6 +248,9 @@ func (c *Charter) checkAgent(i int) error {
 	if slices.ContainsFunc(c.Agents[:i], func(b Agent) bool { return b.Name == a.Name }) {
 		return fault.New(ErrCharter, op, "there are two agents %q", a.Name)
 	}
+	if a.Conversational && a.Model.IsZero() {
+		return fault.New(ErrCharter, op, "agent %q is conversational and has no model to answer with", a.Name)
+	}
 	chain := c.Chain(a.Writ)
 	if chain == nil {
 		return fault.New(ErrCharter, op, "the writ %s of agent %q, or one it comes from, is not among the writs", a.Writ, a.Name)
@@ -345,6 +351,7 @@ func (a Agent) value() canon.Value {
 		model = canon.Null()
 	}
 	return canon.Object(
+		canon.M("conversational", canon.Bool(a.Conversational)),
 		canon.M("model", model),
 		canon.M("name", canon.String(a.Name)),
 		canon.M("params", bindingsValue(a.Params)),
@@ -355,8 +362,11 @@ func (a Agent) value() canon.Value {
 }
 
 func parseAgent(v canon.Value) (Agent, error) {
-	r := newRecord(v, ErrCharter, "trajectory.ParseCharter", "an agent", "model", "name", "params", "prompt", "skill", "writ_id")
-	a := Agent{Name: r.name("name"), Writ: r.digest("writ_id"), Prompt: r.text("prompt", maxPrompt)}
+	r := newRecord(v, ErrCharter, "trajectory.ParseCharter", "an agent", "conversational", "model", "name", "params", "prompt", "skill", "writ_id")
+	a := Agent{
+		Name: r.name("name"), Writ: r.digest("writ_id"), Prompt: r.text("prompt", maxPrompt),
+		Conversational: r.bool("conversational"),
+	}
 	switch m := v.Get("model"); {
 	case m.IsNull():
 	case m.Get("kind").Str() == "":

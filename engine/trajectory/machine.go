@@ -73,7 +73,7 @@ type committed struct {
 type phase uint8
 
 const (
-	idle      phase = iota // waits for intents from outside
+	idle      phase = iota // waits for intents or messages from outside
 	thinking               // its model is asked
 	backing                // waits a little before it is asked again
 	timing                 // the clock is read
@@ -101,6 +101,7 @@ type agent struct {
 	tokens uint64 // of the last answer, not yet on a commit
 	turn   []proposed
 	act    *action
+	last   string // answer of a conversational agent
 	status string // once finished
 }
 
@@ -229,6 +230,9 @@ func (a *agent) waitsFor() string {
 	case handed:
 		return "the delegate " + a.act.delegation.name
 	case idle:
+		if a.Conversational {
+			return "a message for " + a.Name
+		}
 		return "intents of " + a.Name
 	default:
 		return ""

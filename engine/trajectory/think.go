@@ -112,6 +112,9 @@ func (m *Machine) thought(a *agent, in effect.Input) ([]ledger.Decision, error) 
 	a.tokens += tokens
 	m.spend(a, Budget{Tokens: tokens})
 	calls := message.Get("tool_calls").Elems()
+	if len(calls) == 0 && a.Conversational {
+		return m.pause(a, message), nil
+	}
 	if len(calls) == 0 {
 		return m.finish(a, "done", canon.String(message.Get("content").Str())), nil
 	}
@@ -235,11 +238,25 @@ func sleepCall(a *agent) effect.Call {
 func (m *Machine) finish(a *agent, status string, answer canon.Value) []ledger.Decision {
 	a.phase, a.status, a.turn, a.act = finished, status, nil, nil
 	return []ledger.Decision{entry(ledger.KindResult, a.Name, canon.Object(
-		canon.M("answer", answer),
+		canon.M("answer", bounded(answer)),
 		canon.M("spent", m.spentOf(a).liftedValue()),
 		canon.M("status", canon.String(status)),
 		canon.M("steps", canon.Int(a.steps)),
 	))}
+}
+
+// bounded returns an answer as far as a body can hold it. The whole of a longer
+// one stands in the outcome or event that it came with.
+func bounded(answer canon.Value) canon.Value {
+	b, err := canon.Encode(answer, canon.Native)
+	if err == nil && len(b) <= maxArgs {
+		return answer
+	}
+	s, ok := answer.AsString()
+	if !ok {
+		s = answer.String()
+	}
+	return canon.String(cut(s, maxText))
 }
 
 // cut returns the beginning of s that has at most so many bytes.
