@@ -60,7 +60,7 @@ func Import(ctx context.Context, store Store, r io.ReaderAt, size int64, opts Im
 	if verify == nil {
 		verify = &VerifyOptions{}
 	}
-	v := newVerifier(arriving{carriedBy(b), stored{store, false}}, verify)
+	v := newVerifier(arriving{carriedBy(b), stored{store, opts.Partial}}, verify)
 	for i, run := range runs {
 		if err := opts.check(ctx, v, run, i == 0); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/reprise-dev/reprise/internal/drive"
@@ -47,6 +48,7 @@ type verifier struct {
 	absent  map[ledger.RunID]int64 // contents withheld, by run
 	lines   []*child               // in the order in which they were found
 	climbed int                    // beginnings that are being verified
+	alive   int64                  // things in the worlds of sources
 }
 
 func newVerifier(from origin, opts *VerifyOptions) *verifier {
@@ -152,13 +154,31 @@ func (x *verifier) base(ctx context.Context, s *standing, ev *ledger.Evidence) (
 			return nil, err
 		}
 		x.climbed--
-		x.sources[ref] = source
+		x.remember(ref, source)
 	}
 	if s.source, s.depth = source, source.depth+1; s.depth > drive.MaxLineage {
 		return fail(drive.ErrLineage, "more than %d branches stand on one another", drive.MaxLineage), nil
 	}
 	ev.Base, ev.NoBase = &source.v.World, source.v.Lost || source.v.Failed() || source.v.At.Count == 0
 	return nil, nil
+}
+
+// maxAlive is how many things the worlds of sources may hold together before
+// those are forgotten that nobody is standing on right now.
+const maxAlive = 1 << 20
+
+func (x *verifier) remember(ref ledger.Ref, s *standing) {
+	alive, _ := s.v.World.Len()
+	if x.alive += alive; x.alive > maxAlive {
+		maps.DeleteFunc(x.sources, func(_ ledger.Ref, s *standing) bool {
+			if s != nil {
+				s.v.World = ledger.World{} // a branch on it may keep the rest
+			}
+			return s != nil
+		})
+		x.alive = alive
+	}
+	x.sources[ref] = s
 }
 
 // engine asks for what the engine checks besides. The finding says that it

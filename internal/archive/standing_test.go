@@ -215,7 +215,7 @@ func stride() int {
 	if os.Getenv("REPRISE_EXHAUSTIVE") != "" {
 		return 1
 	}
-	return 5
+	return 11
 }
 
 // Whatever is flipped in what a branch stands on is a failure of the branch,
@@ -414,7 +414,6 @@ func TestMoreBranchesOnOneAnotherThanAllowedAreRefused(t *testing.T) {
 	}
 }
 
-// spec: T-16
 func TestARunIsVerifiedUpToAnEntry(t *testing.T) {
 	t.Parallel()
 	base, mid, top := branches()
