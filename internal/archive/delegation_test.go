@@ -1,15 +1,19 @@
 package archive_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/reprise-dev/reprise/internal/archive"
+	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/bundle"
 	"github.com/reprise-dev/reprise/kernel/bundle/bundletest"
 	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/kernel/replay"
@@ -111,8 +115,53 @@ func TestAParentSaysThatItDelegatedAndToWhom(t *testing.T) {
 			t.Errorf("the child is %v, the remarks %q", c, r.Remarks)
 		}
 	}
+	_, left, _, leaf := tree()
+	if r := looks(t, nil, left, leaf); !remarked(r, fmt.Sprintf("delegated to by entry 1 of run %s", root.Run)) {
+		t.Errorf("remarks of the child: %q", r.Remarks)
+	}
 	if want := []string{string(bundletest.RunID("left")), string(bundletest.RunID("right"))}; !slices.Equal(got, want) {
 		t.Errorf("children = %q, want %q", got, want)
+	}
+}
+
+// What the shell writes when a call is answered by a run of its own is what
+// verification follows.
+func TestARecordedDelegationIsFollowed(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := memory.New(nil)
+	open := func(o drive.Opening) *drive.Session {
+		x, err := drive.Open(ctx, drive.Config{
+			Store: s, Now: time.Now, Rand: rand.Reader, Holder: "test",
+			Signer: bundletest.Key("head"), Manifests: bundletest.Manifests(),
+		}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	parent := open(drive.Opening{Engine: "test", Mode: "run"})
+	call, err := parent.Begin(ctx, effect.Call{Kind: "delegation", Name: "child", Class: effect.External})
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, _ := call.Under().Place()
+	child := open(drive.Opening{Engine: "test", Mode: "run", Parent: &place})
+	if err := child.Seal(ctx, "done", canon.Value{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	last := child.At()
+	o := effect.Outcome{Status: effect.OK, Refs: []effect.Place{{Name: "child", Ref: ledger.Ref{Run: child.Run(), N: last.Count - 1, ID: last.Last}}}}
+	if err := call.End(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Seal(ctx, "done", canon.Value{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := archive.VerifyRun(ctx, s, parent.Run(), deep())
+	wantVerdict(t, r, err, replay.Verified, ledger.LevelSigned)
+	if len(children(r)) != 1 || children(r)[0].Get("run").Str() != string(child.Run()) {
+		t.Errorf("children = %v, want %s", children(r), child.Run())
 	}
 }
 

@@ -172,6 +172,11 @@ func (x *verifier) run(ctx context.Context, run ledger.RunID) (*standing, error)
 // report makes the report of the run asked for, when everything is verified.
 func (x *verifier) report(s *standing) *replay.Report {
 	s.settle()
+	if s.open != nil {
+		if parent, err := ledger.ParseRef(s.open.Body.Get("refs").Get("parent")); err == nil {
+			remark(s.v, "was delegated to by entry %d of run %s", parent.N, parent.Run)
+		}
+	}
 	detail := s.detail()
 	var children canon.Value
 	if x.opts.Delegations {
