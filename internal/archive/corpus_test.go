@@ -131,6 +131,9 @@ func corpus(t testing.TB) []history {
 		})
 	}
 	raw := whole(sample())
+	base, mid, top := branches()
+	nowhere := bundletest.New("a")
+	nowhere.Append(ledger.KindOpen, bundletest.Object(`{"mode":"branch"}`), canon.Value{})
 	digest := bytes.Clone(raw)
 	digest[len(digest)-1] ^= 1
 	text := bytes.Clone(raw)
@@ -292,7 +295,36 @@ func corpus(t testing.TB) []history {
 		{"commit without delta", lyingBody(15, `{"name":"second"}`), "trusted", bad("ledger.bad_delta", 15)},
 		{"another world", lyingBody(15, `{"delta":[],"name":"second"}`), "trusted", bad("ledger.world_mismatch", 19)},
 		{"second run broken", secondBroken(), "trusted", broken("ledger.id_mismatch")},
+
+		{"a branch on a branch", branched(nil), "trusted", good(1)},
+		{"a branch without its source", bundletest.Bundle(bundle.Options{}, mid, top), "trusted", partial(1)},
+		{"a branch whose source is withheld in part", bundletest.Bundle(bundle.Options{Withhold: func(run ledger.RunID, n int64, what int) bool {
+			return run == base.Run && n == 1 && what == bundle.Body
+		}}, top, mid, base), "trusted", partial(1)},
+		{"a branch whose open is withheld", bundletest.Bundle(bundle.Options{Withhold: func(run ledger.RunID, n int64, what int) bool {
+			return run == top.Run && n == 0 && what == bundle.Body
+		}}, top, mid, base), "trusted", partial(1)},
+		{"a branch whose source was changed", branched(func(b, _ *bundletest.Ledger) { b.Entries[1].Body[4] ^= 1 }), "trusted", broken("ledger.bind_mismatch")},
+		{"a branch whose source was rebuilt by the signer", branched(func(b, _ *bundletest.Ledger) {
+			b.Edit(1, with("name", `"other"`))
+			b.Rechain()
+			b.Resign(bundletest.Key("head"))
+		}), "trusted", broken("ledger.expected_head")},
+		{"a branch whose source was cut before it left", branched(func(_, m *bundletest.Ledger) { m.Cut(1) }), "trusted", broken("ledger.expected_head")},
+		{"a branch whose source was cut behind it", branched(func(b, _ *bundletest.Ledger) { b.Cut(3) }), "trusted", good(1)},
+		{"a branch of nothing", whole(nowhere), "bare", bad("drive.broken_lineage", 0)},
+		{"a branch of itself", whole(branchOf("own", ledger.Ref{Run: bundletest.RunID("own")})), "bare", bad("drive.broken_lineage", 0)},
 	}
+}
+
+// branched is a branch on a branch and the two runs that it stands on, after
+// somebody changed those.
+func branched(f func(base, mid *bundletest.Ledger)) []byte {
+	base, mid, top := branches()
+	if f != nil {
+		f(base, mid)
+	}
+	return bundletest.Bundle(bundle.Options{}, top, mid, base)
 }
 
 func resealed(l *bundletest.Ledger, n int, f func(*sign.Envelope)) {

@@ -8,6 +8,16 @@
 //
 // [VerifyFile] and [VerifyRun] give the same report about the same ledger.
 // Roots of trust come from their caller, never from what is verified.
+//
+// A branch is verified on its source: first the beginning that it left, and
+// then its own entries on the world that stood there. What the beginning fails
+// the branch fails, because its open names the last entry of it; heads and
+// entries behind that are not its business. The level of a branch is that of
+// its own heads, since its signed open fixes the whole beginning.
+//
+// A delegation is bound both ways: the outcome of a call in the parent names
+// the last entry of the child, and the open of the child names that call.
+// [VerifyOptions].Delegations follows the tree.
 package archive
 
 import (

@@ -297,9 +297,10 @@ def root_of(stack):
     return h
 
 class Verifier:
-    def __init__(self, run, section, damage, roots, expect):
+    def __init__(self, run, section, damage, roots, expect, base=({}, 0, False), whole=True):
         self.found, self.withheld, self.earned = {}, 0, 0
-        self.world, self.absent, self.lost, self.recorded = {}, 0, False, None
+        self.world, self.absent, self.lost, self.recorded = dict(base[0]), base[1], base[2], None
+        self.source, self.depth = None, 0
         self.calls, self.unread, self.sealed = set(), 0, False
         self.run, expected = run, expect is None
         try:
@@ -308,8 +309,10 @@ class Verifier:
             self.keys, self.trusted, bad_keys = None, False, e.code
         else:
             bad_keys = None
-        heads, stack, last = list(section["heads"]), [], None
-        for n, e in enumerate(section["entries"]):
+        entries, heads, stack, last = section["entries"], list(section["heads"]), [], None
+        if not whole:  # the beginning that ends with the expected entry
+            entries, heads = entries[:expect[0]], [h for h in heads if h[0] <= expect[0]]
+        for n, e in enumerate(entries):
             ident = sha(b"reprise/entry/v1\n", e["header"])
             self.entry(n, e, ident, last)
             last = ident
@@ -318,7 +321,7 @@ class Verifier:
                 expected = True
             while heads and heads[0][0] == n + 1:
                 self.head(n, heads.pop(0)[1], root_of(stack), ident)
-        count = len(section["entries"])
+        count = len(entries)
         if damage:
             self.fail(LOAD, damage[0], damage[1])
         if count == 0:
@@ -486,6 +489,75 @@ class Verifier:
             self.earned = n + 1
 
 
+# --- what a branch stands on ---
+
+MAX_LINEAGE = 256
+
+def source_of(section):
+    """Returns the reference (run, n, id) of a branch, None for another run, "bad" for a branch without one, "hidden" if the open cannot be read."""
+    e = section["entries"][0] if section["entries"] else None
+    m = HEADER_RE.fullmatch(e["header"]) if e and e["body"] is not None else None
+    if not m or m[2] != b"open" or sha(b"reprise/entry/v1\n", e["header"]) != e["id"] or mac(e["salt"], e["body"]).hex() != m[1].decode():
+        return "hidden"
+    try:
+        v = parse(e["body"], "ledger.bad_content")
+    except Bad:
+        return "hidden"
+    if not isinstance(v, dict) or v.get("mode") != "branch":
+        return None
+    refs = v.get("refs")
+    ref = refs.get("source") if isinstance(refs, dict) else None
+    if (not isinstance(ref, dict) or set(ref) != {"id", "n", "run"} or not is_hex(ref["id"]) or not is_count(ref["n"])
+            or not isinstance(ref["run"], str) or not re.fullmatch(UUID, ref["run"].encode())):
+        return "bad"
+    return ref["run"], ref["n"], ref["id"]
+
+class Runs:
+    """Verifies the runs of a bundle, each on the beginning of the run that it stands on."""
+    def __init__(self, bundle, roots):
+        self.b, self.roots, self.sources, self.climbed = bundle, roots, {}, 0
+
+    def stand(self, run, expect, whole):
+        b, empty = self.b, {"manifests": [], "entries": [], "heads": []}
+        i = b.runs.index(run) if run in b.runs else 0
+        section = b.sections[i] if i < len(b.sections) else empty
+        damage = b.damage and (b.damage[0], b.damage[2] if b.damage[1] == i else None)
+        ref, source, base, broken, missing = source_of(section), None, ({}, 0, False), False, False
+        if ref is not None:
+            base = ({}, 0, True)
+        if ref == "bad":
+            broken = True
+        elif isinstance(ref, tuple):
+            if ref[0] not in b.runs:
+                missing = True
+            elif ref in self.sources and self.sources[ref] is None or ref not in self.sources and self.climbed >= MAX_LINEAGE:
+                broken = True
+            else:
+                if ref not in self.sources:
+                    self.sources[ref], self.climbed = None, self.climbed + 1
+                    self.sources[ref] = self.stand(ref[0], (ref[1] + 1, ref[2]), False)
+                    self.climbed -= 1
+                source = self.sources[ref]
+                if source.depth >= MAX_LINEAGE:
+                    broken = True
+                else:
+                    base = (source.world, source.absent, source.lost or bool(source.found))
+        v = Verifier(run, section, damage, self.roots, expect, base, whole)
+        v.source, v.depth = source, source.depth + 1 if source else 0
+        v.withheld += missing
+        if broken:
+            v.fail(LOAD, "drive.broken_lineage", 0)
+        return v
+
+def blame(v):
+    """What the runs fail that v stands on is its failure, in the same phase."""
+    below, s = [], v.source
+    while s:
+        below, s = [s] + below, s.source
+    for s in below:
+        for phase, (code, n) in s.found.items():
+            v.fail(phase, code, n if s.run == v.run else None)
+
 def trust(arg):
     try:
         if re.fullmatch("[0-9a-f]{64}", arg):
@@ -504,17 +576,14 @@ def verify(raw, roots, asked, expect):
         b = Bundle(raw)
     except Bad as e:
         return finish({"verdict": "error", "level": 0, "code": e.code, "entry": None}, 2)
-    results = []
-    empty = {"manifests": [], "entries": [], "heads": []}
-    for i, run in enumerate(b.runs or [""]):
-        section = b.sections[i] if i < len(b.sections) else empty
-        damage = b.damage and (b.damage[0], b.damage[2] if b.damage[1] == i else None)
-        results.append(Verifier(run, section, damage, roots, expect if i == 0 else None))
+    runs = Runs(b, roots)
+    results = [runs.stand(run, expect if i == 0 else None, True) for i, run in enumerate(b.runs or [""])]
     v = results[0]
     for other in results[1:]:
         other.close()
         if other.found:
             v.fail(PINS, other.code, None)
+    blame(v)
     v.close()
     if any(r.found for r in results):
         verdict = "failed"
