@@ -26,6 +26,9 @@ const (
 	// ErrRootDrift means that the writs of the trajectory go back to a key
 	// that is not the pinned one.
 	ErrRootDrift fault.Integrity = "trajectory.root_drift"
+	// ErrLaw means that a branch or a delegate goes by another charter than
+	// the trajectory that it comes from gave it.
+	ErrLaw fault.Integrity = "trajectory.other_charter"
 )
 
 // Pins are what a verifier expects of every commit (T-13 to T-15). They detect
@@ -35,6 +38,9 @@ type Pins struct {
 	Signer    *sign.PublicKey // nil: the one that the charter names
 	PolicySet *canon.Digest   // nil: the one that the charter gives
 	Root      *sign.PublicKey // nil: those that the charter names
+	// Law is the digest that the charter must have: for a branch that of its
+	// source, for a delegate that of the charter it was handed.
+	Law *canon.Digest
 }
 
 // Audit is what this engine checks in the pass of [ledger.Verify]: the charter
@@ -50,6 +56,7 @@ type Audit struct {
 	hash    canon.Digest // of the charter's policies
 	based   bool         // the trajectory id is known
 	wants   bool         // a branch whose branch entry has not come yet
+	handed  map[int64]canon.Digest
 	sum     Summary
 }
 
@@ -101,7 +108,7 @@ func (a *Audit) Entry(e *ledger.Entry, h *ledger.Header, f *ledger.Findings) err
 	case ledger.KindDelegation:
 		a.sum.Delegations++
 	case ledger.KindCall:
-		a.call(e)
+		return a.call(e, h, f)
 	default:
 	}
 	return nil
@@ -125,6 +132,9 @@ func (a *Audit) open(e *ledger.Entry, h *ledger.Header, f *ledger.Findings) erro
 		return fail(ledger.ErrAbsent, "", "", err)
 	}
 	a.law = canon.BLAKE3(b.Bytes())
+	if p := a.pins.Law; p != nil && *p != a.law {
+		return fail(ErrLaw, p.String(), a.law.String(), fault.New(ErrLaw, "trajectory.Audit", "the charter is not the one that was handed on"))
+	}
 	v, err := canon.Parse(b.Bytes())
 	if err != nil {
 		return fail(ErrCharter, "", "", err)
@@ -186,11 +196,31 @@ func (a *Audit) branch(e *ledger.Entry, h *ledger.Header, f *ledger.Findings) {
 	a.sum.Trajectory, a.based = a.id, true
 }
 
-// call counts the calls of tools: those that carry the id of a proposal.
-func (a *Audit) call(e *ledger.Entry) {
+// call counts the calls of tools, which carry the id of a proposal, and keeps
+// what delegates were handed.
+func (a *Audit) call(e *ledger.Entry, h *ledger.Header, f *ledger.Findings) error {
 	if bytes.Contains(e.Body, []byte(`"idempotency_key":`)) {
 		a.sum.ToolCalls++
 	}
+	if !bytes.Contains(e.Body, []byte(`"kind":"`+callTrajectory+`"`)) {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := f.Content(e, CharterName, &b); err != nil {
+		return nil //nolint:nilerr // withheld or lost: the kernel has said so
+	}
+	if a.handed == nil {
+		a.handed = map[int64]canon.Digest{}
+	}
+	a.handed[h.N] = canon.BLAKE3(b.Bytes())
+	return nil
+}
+
+// Handed returns the digest of the charter that the call at entry n handed to
+// a delegate (T-43).
+func (a *Audit) Handed(n int64) (canon.Digest, bool) {
+	d, ok := a.handed[n]
+	return d, ok
 }
 
 func (a *Audit) commit(e *ledger.Entry, h *ledger.Header, f *ledger.Findings) {
