@@ -526,7 +526,9 @@ func TestALargeAnswerStandsBesideItsCommit(t *testing.T) {
 		big[i] = 'a' + byte(i%26)
 	}
 	r.script["agent"] = []string{calls("fetch", `{}`), calls("kv_get", `{"key":"x"}`), says("done")}
-	r.tools["fetch"] = func(canon.Value, *effect.Call) (effect.Outcome, error) { return output(`{"page":"` + string(big) + `"}`) }
+	r.tools["fetch"] = func(canon.Value, *effect.Call) (effect.Outcome, error) {
+		return output(`{"page":"` + string(big) + `"}`)
+	}
 	x := r.start(r.charter(func(c *trajectory.Charter) {
 		c.Registry = r.registry(declare("fetch", "external", `,"changes":[{"op":"put","kind":"kv","id":"x","value":"{output.page}"}]`))
 	}))
