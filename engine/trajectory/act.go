@@ -268,6 +268,9 @@ func (m *Machine) carryOn(a *agent, out []ledger.Decision) ([]ledger.Decision, e
 func (m *Machine) reject(a *agent, call string, intent, proposal canon.Digest, r *Rejection) ledger.Decision {
 	a.answer(call, "rejected: "+r.String())
 	data := canon.Object(canon.M("intent_id", canon.String(intent.String())), canon.M("reason", r.Value()))
+	if r.Trace != nil {
+		data = data.With("policy_trace", r.Trace.Value())
+	}
 	if r.Gate != "" {
 		data = data.With("gate", canon.String(string(r.Gate)))
 	}

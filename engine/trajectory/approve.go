@@ -53,7 +53,7 @@ func (m *Machine) suspend(a *agent, st Status) (ledger.Decision, error) {
 }
 
 // matter is what an approval must be about: this proposal, in this trajectory,
-// with exactly these arguments, asked for the so-manieth time.
+// with exactly these arguments, asked about at this attempt.
 func (m *Machine) matter(act *action) (govern.Matter, error) {
 	bound, err := ContentID(canon.Object(
 		canon.M("args", orNull(act.proposal.Args)),
