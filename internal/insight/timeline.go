@@ -129,12 +129,36 @@ func (t *timeline) outcome(ctx context.Context, o *ledger.Opened) error {
 	if c.Answer, err = t.answer(ctx, c, o.N, out); err != nil {
 		return err
 	}
+	c.told(out.Data.Get("import"))
 	if c.Usage != nil && c.Unpriced == "" && c.Model != "" && !c.At.IsZero() {
 		if cost, err := t.prices.Cost(c.Model, c.At.UTC().Format(time.DateOnly), *c.Usage); err == nil {
 			c.Cost = &cost
 		}
 	}
 	return nil
+}
+
+// told takes what an importer read in a file beside the bytes of an answer,
+// where the answer itself does not say it.
+func (c *Call) told(v canon.Value) {
+	if c.Model == "" {
+		c.Model = v.Get("model").Str()
+	}
+	u := v.Get("usage")
+	if u.IsNull() { // counted with the call before it
+		c.Usage = nil
+	}
+	if c.Usage == nil && u.Has("output") {
+		c.Usage = &budget.Usage{
+			Input: count(u, "input"), Output: count(u, "output"),
+			CacheRead: count(u, "cache_read"), CacheWrite: count(u, "cache_write"), Reasoning: count(u, "reasoning"),
+		}
+	}
+	if len(c.Tools) == 0 {
+		for _, n := range v.Get("tools").Elems() {
+			c.Tools = append(c.Tools, n.Str())
+		}
+	}
 }
 
 // answer reads what the outcome says. Contents that are absent, withheld or
