@@ -12,7 +12,7 @@ func isADK(s *source) bool {
 	if e := s.top.list("events"); len(e) > 0 && members(e[0]).has("author") {
 		return true
 	}
-	return !s.lines && len(s.list) > 0 && members(s.list[0]).has("query", "expected_tool_use")
+	return !s.lines && s.first.has("query", "expected_tool_use")
 }
 
 func readADK(s *source, o *Options) (tape, error) {

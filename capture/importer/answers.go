@@ -22,13 +22,16 @@ func shapes() [][]string {
 		{"id", "status", "created_at"}, {"skill_id", "created_at"}, {"content", "stopReason"}, {"usageMetadata"},
 		{"output", "created_at"},
 		// Of the data of events.
-		{"messageStart"}, {"contentBlockStart"}, {"contentBlockDelta"}, {"contentBlockStop"}, {"messageStop"}, {"event_type"},
-		{"type", "sequence_number"}, {"type", "message"}, {"type", "delta"}, {"type", "event_id"}, {"type", "index"}, {"chunk"},
+		{"messageStart"}, {"contentBlockStart"}, {"contentBlockDelta"}, {"contentBlockStop"}, {"messageStop"}, {"event_type", "interaction"},
+		{"type", "sequence_number"}, {"type", "event_id"},
 	}
 }
 
 func isAnswerObject(o object) bool {
 	if e := o.obj("error"); e != nil && (e.has("message") || e.has("type")) {
+		return true
+	}
+	if o.str("type") != "" && (o.obj("message") != nil || o.obj("delta") != nil) {
 		return true
 	}
 	for _, names := range shapes() {
@@ -57,7 +60,7 @@ func isAnswers(s *source) bool {
 		return true
 	}
 	if s.lines && !s.cut {
-		return len(s.list) > 0 && isAnswerObject(members(s.list[0]))
+		return len(s.list) > 0 && isAnswerObject(s.first)
 	}
 	return false
 }

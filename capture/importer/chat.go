@@ -17,7 +17,7 @@ func isChat(s *source) bool {
 	if len(s.list) == 0 {
 		return false
 	}
-	first := members(s.list[0])
+	first := s.first
 	return isChatObject(first) || first.has("messages_display")
 }
 

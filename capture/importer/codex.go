@@ -17,7 +17,7 @@ func isCodex(s *source) bool {
 			return m.has("payload")
 		}
 	}
-	first := members(s.list[0])
+	first := s.first
 	return len(s.list) > 1 && first.has("id", "timestamp") && !first.has("type") && (first.has("instructions") || first.has("git"))
 }
 

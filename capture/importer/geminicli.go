@@ -17,7 +17,7 @@ func isGeminiResponses(s *source) bool {
 	if !s.lines || len(s.list) == 0 {
 		return false
 	}
-	m := members(s.list[0])
+	m := s.first
 	return m.has("method", "response") && isGeminiMethod(m.str("method"))
 }
 
@@ -80,7 +80,7 @@ func isGeminiChat(s *source) bool {
 
 // isContents reports whether the file is an array of Gemini's contents.
 func isContents(s *source) bool {
-	return !s.lines && len(s.list) > 0 && members(s.list[0]).has("role", "parts")
+	return !s.lines && s.first.has("role", "parts")
 }
 
 func readGeminiChat(s *source, o *Options) (tape, error) {

@@ -18,6 +18,7 @@ type source struct {
 	b     []byte
 	top   object           // of a file that is one object
 	list  []jsontext.Value // of one array, or of several values one after another
+	first object           // the first of the list
 	lines bool             // the list was no array
 	cut   bool             // the last value broke off, as a killed writer leaves it
 }
@@ -32,11 +33,15 @@ func newSource(b []byte, limit int) (*source, error) {
 		return s, err
 	case len(all) == 1 && !cut && all[0].Kind() == '{':
 		s.top = members(all[0])
-		s.list, s.lines = all, true
+		s.list, s.lines, s.first = all, true, s.top
+		return s, nil
 	case len(all) == 1 && !cut && all[0].Kind() == '[':
 		s.list, err = elements(all[0], limit)
 	default:
 		s.list, s.lines, s.cut = all, true, cut
+	}
+	if len(s.list) > 0 {
+		s.first = members(s.list[0])
 	}
 	return s, err
 }

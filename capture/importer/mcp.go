@@ -31,7 +31,7 @@ func isMCP(s *source) bool {
 	if len(s.list) == 0 {
 		return false
 	}
-	m := members(s.list[0])
+	m := s.first
 	if m.str("jsonrpc") == "2.0" {
 		return true
 	}

@@ -15,7 +15,7 @@ import (
 // neither is a text, hexadecimal if it was no UTF-8.
 
 func isNock(s *source) bool {
-	return !s.lines && len(s.list) > 0 && members(s.list[0]).has("scope", "path", "status")
+	return !s.lines && s.first.has("scope", "path", "status")
 }
 
 func readNock(s *source, o *Options) (tape, error) {

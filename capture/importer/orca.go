@@ -20,7 +20,7 @@ import (
 // and the last line may be broken (section 2 of its specification).
 
 func isOrca(s *source) bool {
-	return s.lines && len(s.list) > 0 && members(s.list[0]).has("seq", "mono_us", "type", "actor")
+	return s.lines && s.first.has("seq", "mono_us", "type", "actor")
 }
 
 func readOrca(s *source, o *Options) (tape, error) {

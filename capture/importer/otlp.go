@@ -10,7 +10,7 @@ import (
 // resourceSpans: [{scopeSpans: [{spans}]}]}, one object or one per line.
 
 func isOTLP(s *source) bool {
-	return len(s.list) > 0 && members(s.list[0]).has("resourceSpans")
+	return s.first.has("resourceSpans")
 }
 
 func readOTLP(s *source, o *Options) (tape, error) {

@@ -58,7 +58,7 @@ func isSpans(s *source) bool {
 		}
 		return true
 	}
-	return len(s.list) > 0 && isSpan(members(s.list[0]))
+	return len(s.list) > 0 && isSpan(s.first)
 }
 
 func readSpans(s *source, o *Options) (tape, error) {
