@@ -126,7 +126,9 @@ func (*app) pageCall(c *insight.Call) pageCall {
 	if c.HTTP > 0 {
 		line.Status = fmt.Sprint(c.HTTP)
 	}
-	if c.Code != "" {
+	if c.Evidence {
+		line.Status = "evidence"
+	} else if c.Code != "" {
 		line.Status = c.Code
 	}
 	if c.Status == "" {
@@ -135,7 +137,7 @@ func (*app) pageCall(c *insight.Call) pageCall {
 	if c.Usage != nil {
 		line.In, line.Out = number(c.Usage.Input+c.Usage.CacheRead+c.Usage.CacheWrite), number(c.Usage.Output+c.Usage.Reasoning)
 	}
-	if c.Outcome >= 0 {
+	if c.Timed() {
 		line.Took = duration(c.Took)
 	}
 	return line

@@ -135,7 +135,7 @@ func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices b
 			model = dash
 		}
 		took := dash
-		if c.Outcome >= 0 {
+		if c.Timed() {
 			took = duration(c.Took)
 		}
 		t.add(number(c.Step), fmt.Sprint(c.N), c.Kind, strings.Repeat("  ", c.Depth)+clean(c.Name), model, in, out, cost(c.Cost), took, a.callStatus(c), clean(strings.Join(c.Tools, ", ")))
@@ -178,6 +178,10 @@ func (a *app) callStatus(c *insight.Call) string {
 	switch {
 	case c.Status == "":
 		return a.out.warn("open")
+	case c.Evidence && c.HTTP > 0:
+		text = fmt.Sprintf("%d evidence", c.HTTP)
+	case c.Evidence:
+		text = "evidence"
 	case c.Code != "":
 		text = clean(c.Code)
 	case c.HTTP > 0:
@@ -188,8 +192,11 @@ func (a *app) callStatus(c *insight.Call) string {
 	if c.Status == "interrupted" && !c.Left {
 		text = strings.TrimSpace(text + " interrupted")
 	}
-	if c.Failed() {
+	switch {
+	case c.Failed():
 		return a.out.bad(text)
+	case c.Evidence:
+		return a.out.warn(text)
 	}
 	return a.out.good(text)
 }
@@ -202,6 +209,9 @@ func sumLine(t *insight.Totals) string {
 	}
 	if t.Open > 0 {
 		parts = append(parts, number(t.Open)+" open")
+	}
+	if t.Evidence > 0 {
+		parts = append(parts, number(t.Evidence)+" evidence only")
 	}
 	of := func(n int64, what string) string {
 		if n == t.Calls {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/reprise-dev/reprise/internal/drive"
@@ -33,6 +34,10 @@ type Call struct {
 	// Left says that the answer broke off because the agent had read enough, as
 	// clients of event streams do at their last event.
 	Left bool
+	// Evidence says that another tool recorded the call without the bytes that
+	// were sent: it can be shown, and answers nothing.
+	Evidence bool
+	imported bool // from a file of another tool
 
 	Answer
 	Cost *budget.Pico // nil: not known
@@ -129,7 +134,9 @@ func (t *timeline) outcome(ctx context.Context, o *ledger.Opened) error {
 	if c.Answer, err = t.answer(ctx, c, o.N, out); err != nil {
 		return err
 	}
-	c.told(out.Data.Get("import"))
+	if imported := out.Data.Get("import"); !imported.IsZero() {
+		c.told(imported)
+	}
 	if c.Usage != nil && c.Unpriced == "" && c.Model != "" && !c.At.IsZero() {
 		if cost, err := t.prices.Cost(c.Model, c.At.UTC().Format(time.DateOnly), *c.Usage); err == nil {
 			c.Cost = &cost
@@ -139,8 +146,17 @@ func (t *timeline) outcome(ctx context.Context, o *ledger.Opened) error {
 }
 
 // told takes what an importer read in a file beside the bytes of an answer,
-// where the answer itself does not say it.
+// where the answer itself does not say it. The time is the file's or none: when
+// it was imported is of no interest.
 func (c *Call) told(v canon.Value) {
+	c.imported, c.Evidence = true, v.Has("evidence")
+	c.Took = 0
+	if at := When(v.Get("at").Str()); !at.IsZero() {
+		c.At = at
+	}
+	if d, err := time.ParseDuration(strings.ReplaceAll(v.Get("took").Str(), " ", "")); err == nil && d > 0 {
+		c.Took = d
+	}
 	if c.Model == "" {
 		c.Model = v.Get("model").Str()
 	}
@@ -238,10 +254,14 @@ func When(t string) time.Time {
 }
 
 // Failed reports whether the call ended without an answer, or with one that
-// says no.
+// says no. That a file of another tool does not hold the bytes is no failure
+// of the call.
 func (c *Call) Failed() bool {
-	return c.Status != "" && c.Status != effect.OK && !c.Left || c.HTTP >= 400
+	return c.Status != "" && c.Status != effect.OK && !c.Left && !c.Evidence || c.HTTP >= 400
 }
+
+// Timed reports whether it is known how long the call took.
+func (c *Call) Timed() bool { return c.Outcome >= 0 && (c.Took > 0 || !c.imported) }
 
 // Totals sums up a timeline.
 type Totals struct {
@@ -254,6 +274,7 @@ type Totals struct {
 	Priced   int64 // calls whose cost is known
 	Tools    int64 // tools that answers asked for
 	Recorded int64
+	Evidence int64 // as [Call.Evidence] says
 }
 
 // Add takes one more call.
@@ -268,6 +289,9 @@ func (t *Totals) Add(c *Call) error {
 	}
 	if c.Recorded {
 		t.Recorded++
+	}
+	if c.Evidence {
+		t.Evidence++
 	}
 	var err error
 	if c.Usage != nil {
@@ -303,7 +327,13 @@ func (c *Call) Value() canon.Value {
 		v = v.With("at", canon.String(c.At.UTC().Format(time.RFC3339Nano)))
 	}
 	if c.Outcome >= 0 {
-		v = v.With("outcome_entry", canon.Int(c.Outcome)).With("duration_ms", canon.Int(c.Took.Milliseconds()))
+		v = v.With("outcome_entry", canon.Int(c.Outcome))
+	}
+	if c.Timed() {
+		v = v.With("duration_ms", canon.Int(c.Took.Milliseconds()))
+	}
+	if c.Evidence {
+		v = v.With("evidence_only", canon.Bool(true))
 	}
 	if c.HTTP > 0 {
 		v = v.With("http_status", canon.Int(c.HTTP))
@@ -347,6 +377,9 @@ func (t *Totals) Value() canon.Value {
 		canon.M("counted", canon.Int(t.Counted)),
 		canon.M("priced", canon.Int(t.Priced)),
 	)
+	if t.Evidence > 0 {
+		v = v.With("evidence_only", canon.Int(t.Evidence))
+	}
 	if t.Counted > 0 {
 		v = v.With("usage", UsageValue(&t.Usage))
 	}

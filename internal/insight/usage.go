@@ -49,7 +49,8 @@ func isEvents(contentType string, body []byte) bool {
 	if strings.HasPrefix(strings.ToLower(contentType), "text/event-stream") {
 		return true
 	}
-	return contentType == "" && (bytes.HasPrefix(body, []byte("data:")) || bytes.HasPrefix(body, []byte("event:")))
+	// Recorders that keep no headers leave only the body to tell.
+	return (contentType == "" || contentType == "application/octet-stream") && (bytes.HasPrefix(body, []byte("data:")) || bytes.HasPrefix(body, []byte("event:")))
 }
 
 // reader collects what one answer says, message by message.

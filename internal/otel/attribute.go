@@ -18,15 +18,6 @@ func (a *attributes) set(name, kind string, v canon.Value) {
 	a.values = append(a.values, canon.Object(canon.M(kind, v)))
 }
 
-func (a *attributes) has(name string) bool {
-	for _, n := range a.names {
-		if n == name {
-			return true
-		}
-	}
-	return false
-}
-
 func (a *attributes) text(name, s string) {
 	if s != "" {
 		a.set(name, "stringValue", canon.String(s))

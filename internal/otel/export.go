@@ -172,7 +172,9 @@ func (e *exporter) call(ctx context.Context, c *insight.Call) error {
 		if answer, err = insight.Load(ctx, e.read, c.Outcome); err != nil {
 			return err
 		}
-		s.told(answer.Data().Get("import"))
+	}
+	if c.Evidence {
+		s.attrs.flag("reprise.evidence_only", true)
 	}
 	e.describe(&s, c, &d, &answer)
 	s.failed(c)
@@ -186,27 +188,7 @@ func (e *exporter) call(ctx context.Context, c *insight.Call) error {
 	return nil
 }
 
-// told takes the time that an imported file says instead of that of its
-// import.
-func (s *span) told(v canon.Value) {
-	if v.IsZero() {
-		return
-	}
-	if v.Has("evidence") {
-		s.attrs.flag("reprise.evidence_only", true)
-	}
-	at := insight.When(v.Get("at").Str())
-	if at.IsZero() {
-		return
-	}
-	s.from, s.to = at, at
-	if took, err := time.ParseDuration(strings.ReplaceAll(v.Get("took").Str(), " ", "")); err == nil && took > 0 {
-		s.to = at.Add(took)
-	}
-}
-
-// failed says what went wrong. That an imported file holds only messages is
-// nothing that went wrong in the run.
+// failed says what went wrong.
 func (s *span) failed(c *insight.Call) {
 	switch {
 	case c.Status == "":
@@ -215,7 +197,7 @@ func (s *span) failed(c *insight.Call) {
 	case c.HTTP >= 400:
 		s.fault = "HTTP status " + strconv.FormatInt(c.HTTP, 10)
 		s.attrs.text("error.type", strconv.FormatInt(c.HTTP, 10))
-	case c.Failed() && !s.attrs.has("reprise.evidence_only"):
+	case c.Failed():
 		s.fault = c.Code
 		if s.fault == "" {
 			s.fault = string(c.Status)

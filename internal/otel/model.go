@@ -44,9 +44,9 @@ func (e *exporter) model(s *span, c *insight.Call, d, answer *insight.Detail) {
 			}
 		}
 	}
-	body, _ := canon.Parse([]byte(content(answer, capture.ResponseName)))
-	s.attrs.text("gen_ai.response.id", firstText(body, "id", "responseId"))
-	s.attrs.texts("gen_ai.response.finish_reasons", finishReasons(body))
+	id, reasons := ending(content(answer, capture.ResponseName))
+	s.attrs.text("gen_ai.response.id", id)
+	s.attrs.texts("gen_ai.response.finish_reasons", reasons)
 	if u := c.Usage; u != nil {
 		s.attrs.number("gen_ai.usage.input_tokens", u.Input+u.CacheRead+u.CacheWrite)
 		s.attrs.number("gen_ai.usage.output_tokens", u.Output+u.Reasoning)
@@ -64,7 +64,7 @@ func (e *exporter) model(s *span, c *insight.Call, d, answer *insight.Detail) {
 		if m := input(request); m.Len() > 0 {
 			s.attrs.text("gen_ai.input.messages", m.String())
 		}
-		if m := output(c, finishReasons(body)); m.Len() > 0 {
+		if m := output(c, reasons); m.Len() > 0 {
 			s.attrs.text("gen_ai.output.messages", m.String())
 		}
 	}
@@ -154,6 +154,32 @@ func parameters() []parameter {
 		{"seed", []string{"/seed", "/generationConfig/seed"}},
 		{"choice.count", []string{"/n"}},
 	}
+}
+
+// ending returns the id that the provider gave an answer, and why it ended; of
+// a stream, as its events say it.
+func ending(body string) (id string, reasons []string) {
+	v, err := canon.Parse([]byte(body))
+	if err == nil {
+		return firstText(v, "id", "responseId"), finishReasons(v)
+	}
+	for data := range insight.Events([]byte(body)) {
+		v, err := canon.Parse(data)
+		if err != nil {
+			continue
+		}
+		for _, at := range []canon.Value{v, v.Get("message"), v.Get("response")} {
+			if id == "" {
+				id = firstText(at, "id", "responseId")
+			}
+		}
+		for _, at := range []canon.Value{v, v.Get("delta")} {
+			if r := finishReasons(at); len(r) > 0 {
+				reasons = r
+			}
+		}
+	}
+	return id, reasons
 }
 
 func firstText(v canon.Value, names ...string) string {
