@@ -3,6 +3,8 @@ package importer_test
 import (
 	"bufio"
 	"bytes"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -168,9 +170,20 @@ func TestEveryRealFileIsImportedOrRefused(t *testing.T) {
 		name  string
 		floor int // of files imported, in percent
 	}{
-		{"llm_adk_go_httprr", 100}, {"llm_cagent", 71}, {"llm_misc", 98}, {"llm_openinference", 99}, {"llm_openllmetry_js_har", 100},
-		{"llm_openllmetry_py", 100}, {"llm_otel_contrib", 100}, {"llm_pydantic_ai", 99}, {"llm_vercel_sse", 100}, {"mcp_jsonrpc", 51},
-		{"traj_tau_bench", 100}, {"traj_swe_agent", 85}, {"traj_misc", 96}, {"otel_genai", 71},
+		{"llm_adk_go_httprr", 100},
+		{"llm_cagent", 71},
+		{"llm_misc", 98},
+		{"llm_openinference", 99},
+		{"llm_openllmetry_js_har", 100},
+		{"llm_openllmetry_py", 100},
+		{"llm_otel_contrib", 100},
+		{"llm_pydantic_ai", 99},
+		{"llm_vercel_sse", 100},
+		{"mcp_jsonrpc", 51},
+		{"traj_tau_bench", 100},
+		{"traj_swe_agent", 85},
+		{"traj_misc", 96},
+		{"otel_genai", 71},
 	}
 	all, imported := 0, 0 // of llm_* and mcp_*
 	for _, folder := range folders {
@@ -218,7 +231,11 @@ func takeReal(t *testing.T, path string, c *tally) bool {
 	t.Run(filepath.Base(path), func(t *testing.T) {
 		r := newRig(t)
 		if exchanges {
-			importAndReplay(t, r, path, parse(t, b), c, false)
+			all := parse(t, b)
+			if filepath.Ext(path) == ".har" {
+				sameAsHAR(t, b, all)
+			}
+			importAndReplay(t, r, path, all, c, false)
 			return
 		}
 		res, err := r.run(t, filepath.Base(path), b)
@@ -232,6 +249,51 @@ func takeReal(t *testing.T, path string, c *tally) bool {
 		r.refusesAll(t, res.Run)
 	})
 	return true
+}
+
+// sameAsHAR checks what was read of a HAR against the file by other means.
+func sameAsHAR(t *testing.T, b []byte, all []sent) {
+	t.Helper()
+	var f struct {
+		Log struct {
+			Entries []struct {
+				Request struct {
+					Method, URL string
+					PostData    struct{ Text string }
+				}
+				Response struct {
+					Status  int
+					Content struct{ Text, Encoding string }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(b, &f); err != nil || len(f.Log.Entries) != len(all) {
+		t.Fatalf("%d entries, %v, of which %d were read", len(f.Log.Entries), err, len(all))
+	}
+	for i, e := range f.Log.Entries {
+		want := []byte(e.Response.Content.Text)
+		if e.Response.Content.Encoding == "base64" {
+			parts := []string{e.Response.Content.Text}
+			if strings.HasPrefix(parts[0], "[") {
+				if err := json.Unmarshal(want, &parts); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want = nil
+			for _, p := range parts {
+				part, err := base64.StdEncoding.DecodeString(p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, part...)
+			}
+		}
+		x := &all[i]
+		if x.method != e.Request.Method || x.url != e.Request.URL || string(x.body) != e.Request.PostData.Text || x.status != e.Response.Status || !bytes.Equal(x.response, want) {
+			t.Errorf("entry %d was read as %s %s with %d bytes, %d with %d", i, x.method, x.url, len(x.body), x.status, len(x.response))
+		}
+	}
 }
 
 // goVCROracle reads a cassette of go-vcr with nothing but a YAML decoder.

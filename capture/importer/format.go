@@ -109,6 +109,9 @@ func read(b []byte, o *Options) (tape, error) {
 			if err != nil {
 				return tape{}, err
 			}
+			if s.cut {
+				t.unread = append(t.unread, "/the last line, which broke off")
+			}
 			return t, t.check(o)
 		}
 	}

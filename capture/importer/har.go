@@ -3,10 +3,12 @@ package importer
 import (
 	"encoding/base64"
 	"maps"
+	"mime"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -138,13 +140,24 @@ func harContent(m *message, content object) error {
 		if sized && size > 0 && size != units(s) {
 			m.length = size
 		}
-		if !exact {
+		if !exact || converted(content.str("mimeType"), s) {
 			m.form = recoded
 		}
 		return nil
 	default:
 		return fault.New(ErrMalformed, op, "the encoding %.40q of a body", content.str("encoding"))
 	}
+}
+
+// converted reports whether the text of a body was in another charset than
+// the one that the file is in.
+func converted(mediaType, s string) bool {
+	_, params, err := mime.ParseMediaType(mediaType)
+	charset := strings.ToLower(params["charset"])
+	if err != nil || charset == "" || charset == "utf-8" || charset == "utf8" {
+		return false
+	}
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0
 }
 
 // units counts s in UTF-16, as JavaScript does.

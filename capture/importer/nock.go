@@ -119,6 +119,7 @@ func nockHeader(v jsontext.Value) ([]Field, error) {
 				flat = append(flat, name, string(plain(e)))
 			}
 		}
+	default:
 	}
 	var out []Field
 	for i := 0; i+1 < len(flat); i += 2 {

@@ -73,9 +73,6 @@ func readOrca(s *source, o *Options) (tape, error) {
 			k.say(e.str("type"), e.str("ts"), v)
 		}
 	}
-	if s.cut {
-		k.say("line that broke off", "", lastLine(s.b))
-	}
 	return k.tape("orca/0")
 }
 
@@ -158,9 +155,4 @@ func orcaCause(e object, at map[int64]int) (int, bool) {
 		}
 	}
 	return 0, false
-}
-
-func lastLine(b []byte) []byte {
-	s := strings.TrimSpace(string(b))
-	return []byte(s[strings.LastIndexByte(s, '\n')+1:])
 }

@@ -1,6 +1,8 @@
 package importer
 
 import (
+	"maps"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -45,13 +47,9 @@ func readOTLP(s *source, o *Options) (tape, error) {
 func otlpAttributes(m object) object {
 	out := object{}
 	for _, v := range m.list("events") {
-		for name, value := range otlpList(members(v).list("attributes")) {
-			out[name] = value
-		}
+		maps.Copy(out, otlpList(members(v).list("attributes")))
 	}
-	for name, value := range otlpList(m.list("attributes")) {
-		out[name] = value
-	}
+	maps.Copy(out, otlpList(m.list("attributes")))
 	return out
 }
 

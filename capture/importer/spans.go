@@ -50,7 +50,7 @@ func isAttributes(o object) bool {
 }
 
 func isSpans(s *source) bool {
-	if s.top != nil && len(s.top) > 0 && !isSpan(s.top) {
+	if len(s.top) > 0 && !isSpan(s.top) {
 		for _, v := range s.top { // spans grouped by name
 			if l, err := elements(v, 1<<20); err != nil || len(l) == 0 || !isSpan(members(l[0])) {
 				return false
@@ -118,6 +118,7 @@ func (o object) instant(names ...string) time.Time {
 					return time.Unix(sec, nsec).UTC()
 				}
 			}
+		default:
 		}
 	}
 	return time.Time{}

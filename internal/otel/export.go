@@ -64,7 +64,7 @@ func Export(ctx context.Context, store drive.Store, run ledger.RunID, w io.Write
 	if err := e.root(ctx); err != nil {
 		return 0, err
 	}
-	e.w.WriteString("]}]}]}\n")
+	e.put("]}]}]}\n")
 	if err := e.w.Flush(); err != nil {
 		return 0, fault.Wrap(ErrWrite, "otel.Export", err, "the spans")
 	}
@@ -108,7 +108,7 @@ func (e *exporter) head() {
 	if e.o.Version != "" {
 		scope = scope.With("version", canon.String(e.o.Version))
 	}
-	e.w.WriteString(`{"resourceSpans":[{"resource":{"attributes":` + resource.value().String() + `},"scopeSpans":[{"scope":` + scope.String() + `,"spans":[`)
+	e.put(`{"resourceSpans":[{"resource":{"attributes":` + resource.value().String() + `},"scopeSpans":[{"scope":` + scope.String() + `,"spans":[`)
 }
 
 // span is one span on its way out.
@@ -123,7 +123,7 @@ type span struct {
 
 func (e *exporter) write(s *span) {
 	if e.n > 0 {
-		e.w.WriteByte(',')
+		e.put(",")
 	}
 	e.n++
 	v := canon.Object(
@@ -141,8 +141,11 @@ func (e *exporter) write(s *span) {
 	if s.fault != "" {
 		v = v.With("status", canon.Object(canon.M("code", canon.Int(2)), canon.M("message", canon.String(s.fault))))
 	}
-	e.w.WriteString(v.String())
+	e.put(v.String())
 }
+
+// put writes s; what goes wrong shows when the writer is flushed.
+func (e *exporter) put(s string) { _, _ = e.w.WriteString(s) }
 
 func nanos(t time.Time) canon.Value {
 	if t.IsZero() {

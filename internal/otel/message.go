@@ -24,6 +24,7 @@ func input(request canon.Value) canon.Value {
 			}
 		case canon.KindString:
 			out = append(out, message("user", v))
+		default:
 		}
 	}
 	if p := request.Get("prompt").Str(); p != "" && len(out) == 0 {
