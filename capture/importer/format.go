@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
@@ -40,7 +41,8 @@ type tape struct {
 	format    string // with its version, such as go-vcr/2
 	exchanges []exchange
 	turns     []turn
-	unread    []string // members that were passed over, sorted
+	secrets   []capture.Secret // that a file of messages names as such
+	unread    []string         // members that were passed over, sorted
 }
 
 // format is one family of recordings. To read another, add it to formats.
@@ -109,6 +111,9 @@ func read(b []byte, o *Options) (tape, error) {
 			if err != nil {
 				return tape{}, err
 			}
+			if err := t.label(s.list); err != nil {
+				return tape{}, err
+			}
 			if s.cut {
 				t.unread = append(t.unread, "/the last line, which broke off")
 			}
@@ -130,6 +135,15 @@ func (t *tape) check(o *Options) error {
 	return nil
 }
 
+// versioned returns the name of a format with the version that the file gives,
+// if that looks like one.
+func versioned(name, version string) string {
+	if isToken(version) && len(version) <= 16 {
+		return name + "/" + version
+	}
+	return name
+}
+
 // readMessages reads a document that was YAML and is no cassette of HTTP
 // exchanges; ok is false if it is nothing else that is known either.
 func readMessages(b []byte, o *Options) (t tape, ok bool, err error) {
@@ -140,6 +154,9 @@ func readMessages(b []byte, o *Options) (t tape, ok bool, err error) {
 	for _, f := range messages() {
 		if f.name != "answer" && f.is(s) {
 			t, err := f.read(s, o)
+			if err == nil {
+				err = t.label(s.list)
+			}
 			return t, true, err
 		}
 	}

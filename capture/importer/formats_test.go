@@ -100,6 +100,7 @@ func TestMessagesBecomeEvidence(t *testing.T) {
 		{"openhands.json", "openhands", 1, []string{
 			`model openhands by small-1 7+0 in 2+0 out asks run`, "tool run", "model openhands",
 		}},
+		{"openhands-sdk.jsonl", "openhands", 1, []string{"model openhands asks bash", "tool bash"}},
 		{"adk-set.json", "adk/eval-set", 1, []string{"tool roll_die", "model generateContent"}},
 		{"adk-session.json", "adk/session", 1, []string{"model generateContent asks roll_die", "tool roll_die"}},
 		{"orca/events.jsonl", "orca/0", 2, []string{
@@ -178,12 +179,52 @@ func TestSecretsLeaveMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rd := drive.NewReader(r.cfg.Store, res.Run)
+	if bytes.Contains(r.dump(t, res.Run), []byte("AKIAIOSFODNN7EXAMPLE")) {
+		t.Error("the run holds the secret")
+	}
+}
+
+// What a file names as a secret is taken out wherever it stands, whatever it
+// looks like; a placeholder is none.
+func TestNamedSecretsLeaveMessages(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, file string }{
+		{"a member", `{"$schemaVersion":"1.9","current_agent":{"name":"a"},"original_input":"look","s3":{"secret_access_key":"SENTINEL-one-42"},"more":"it is SENTINEL-one-42"}`},
+		{"an attribute of OTLP", `{"resourceSpans":[{"scopeSpans":[{"spans":[{"spanId":"1","name":"SENTINEL-one-42","attributes":[{"key":"http.request.header.authorization","value":{"arrayValue":{"values":[{"stringValue":"Bearer SENTINEL-one-42"}]}}}]}]}]}]}`},
+		{"a member in a text", `{"sessionId":"s","type":"user","message":{"role":"user","content":"{\"password\":\"SENTINEL-one-42\"}"}}`},
+		{"a map", `[{"name":"x","spanContext":{"spanId":"1"},"attributes":{"ai.request.headers.x-api-key":"SENTINEL-one-42","output.value":"SENTINEL-one-42"}}]`},
+		{"YAML", "history:\n- role: user\n  content: SENTINEL-one-42\n  api_key: SENTINEL-one-42\n"},
+	} {
+		r := newRig(t)
+		res, err := r.run(t, tt.name, []byte(tt.file))
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if all := r.dump(t, res.Run); bytes.Contains(all, []byte("SENTINEL")) || !bytes.Contains(all, []byte("{redacted:")) {
+			t.Errorf("%s: the run holds %s, want the secret redacted", tt.name, all)
+		}
+	}
+	many := strings.Repeat(`{"method":"generateContent","response":{"api_key":"SENTINEL-%d"}}`+"\n", 501)
+	args := make([]any, 501)
+	for i := range args {
+		args[i] = 10_000 + i
+	}
+	if _, err := newRig(t).run(t, "many", fmt.Appendf(nil, many, args...)); !errors.Is(err, importer.ErrTooLarge) {
+		t.Errorf("Import of 501 secrets = %v, want %v", err, importer.ErrTooLarge)
+	}
+}
+
+// dump returns all bodies and contents of a run.
+func (r *rig) dump(t *testing.T, run ledger.RunID) []byte {
+	t.Helper()
+	var all []byte
+	rd := drive.NewReader(r.cfg.Store, run)
 	for o, err := range rd.All(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := []byte(o.Body.String())
+		all = append(all, o.Body.String()...)
 		for i := range o.Att {
 			b, err := rd.Bytes(t.Context(), o, i)
 			if err != nil {
@@ -191,10 +232,8 @@ func TestSecretsLeaveMessages(t *testing.T) {
 			}
 			all = append(all, b...)
 		}
-		if bytes.Contains(all, []byte("AKIAIOSFODNN7EXAMPLE")) {
-			t.Errorf("entry %d holds the secret", o.N)
-		}
 	}
+	return all
 }
 
 // What Orca keeps in files beside the events is looked up under its digest,

@@ -102,7 +102,7 @@ func FuzzCodex(f *testing.F) { fuzzRead(f, "codex*.jsonl") }
 func FuzzGemini(f *testing.F) { fuzzRead(f, "gemini-cli*", "contents.json", "adk*") }
 
 func FuzzTrajectory(f *testing.F) {
-	fuzzRead(f, "tau-bench.json", "swe-agent*", "run-state.json", "openhands.json")
+	fuzzRead(f, "tau-bench.json", "swe-agent*", "run-state.json", "openhands*")
 }
 
 func FuzzOrca(f *testing.F) { fuzzRead(f, "orca/events.jsonl") }

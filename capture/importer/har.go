@@ -26,10 +26,7 @@ func isHAR(s *source) bool { return s.top.obj("log").has("entries") }
 func readHAR(s *source, o *Options) (tape, error) {
 	const op = "importer.readHAR"
 	log := s.top.obj("log")
-	t := tape{format: "har"}
-	if v := log.str("version"); v != "" {
-		t.format += "/" + text(v)
-	}
+	t := tape{format: versioned("har", log.str("version"))}
 	unread := map[string]bool{}
 	for i, v := range log.list("entries") {
 		e := members(v)

@@ -68,6 +68,7 @@ func Import(ctx context.Context, cfg drive.Config, r io.Reader, name string, o O
 	res.Run = s.Run()
 	err = record(ctx, s, res.Upstreams, past, &o)
 	if err == nil && len(t.turns) > 0 {
+		o.Redactor.Learn(t.secrets...)
 		err = tell(ctx, s, b, t.turns, &o)
 	}
 	if err != nil {

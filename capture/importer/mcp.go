@@ -64,7 +64,15 @@ func readMCP(s *source, o *Options) (tape, error) {
 		if err != nil {
 			return tape{}, err
 		}
-		return talkMCP(all, "mcp/transcript", o)
+		t, err := talkMCP(all, "mcp/transcript", o)
+		if err != nil {
+			return t, err
+		}
+		raw := make([]jsontext.Value, len(all))
+		for i := range all {
+			raw[i] = all[i].raw
+		}
+		return t, t.label(raw)
 	}
 	all := make([]said, len(s.list))
 	for i, v := range s.list {

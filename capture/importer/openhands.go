@@ -9,14 +9,15 @@ import (
 // OpenHands keeps a session as events {id, timestamp, source, message, action
 // | observation, args | content, cause, llm_metrics | tool_call_metadata}: an
 // array, one per line, or under history in the output of its evaluation. An
-// observation names the action that it answers as its cause.
+// observation names the action that it answers as its cause. The events of its
+// SDK have a kind, and tools by the id of their call.
 
 func isOpenHands(s *source) bool {
 	if len(s.list) == 0 {
 		return false
 	}
 	for _, v := range s.openHands() {
-		if m := members(v); m.has("source") && (m.has("action") || m.has("observation")) {
+		if m := members(v); m.has("source") && (m.has("action") || m.has("observation") || m.has("llm_message")) {
 			return true
 		}
 	}
@@ -26,10 +27,16 @@ func isOpenHands(s *source) bool {
 // openHands returns the events of the file, those under history included.
 func (s *source) openHands() (out []jsontext.Value) {
 	for _, v := range s.list {
-		if h := members(v).list("history"); len(h) > 0 {
-			out = append(out, h...)
-		} else {
+		h := members(v).list("history")
+		if len(h) == 0 {
 			out = append(out, v)
+		}
+		for _, e := range h { // older versions: pairs of action and observation
+			if pair, err := elements(e, maxElements); err == nil && len(pair) > 0 {
+				out = append(out, pair...)
+			} else {
+				out = append(out, e)
+			}
 		}
 	}
 	return out
@@ -45,6 +52,11 @@ func readOpenHands(s *source, o *Options) (tape, error) {
 			id = strconv.FormatInt(n, 10)
 		}
 		switch action, seen := m.str("action"), m.str("observation"); {
+		case m.str("kind") == "ActionEvent":
+			k.answer("openhands", at, v).tools = []string{m.str("tool_name")}
+			k.tool(m.str("tool_call_id"), m.str("tool_name"), at, m["action"])
+		case m.str("kind") == "ObservationEvent":
+			k.result(m.str("tool_call_id"), at, v)
 		case action != "" && m.str("source") == "agent" && action != "message" && action != "finish" && action != "think":
 			a := k.answer("openhands", at, v)
 			a.openHands(m)

@@ -73,12 +73,17 @@ func readOrca(s *source, o *Options) (tape, error) {
 			k.say(e.str("type"), e.str("ts"), v)
 		}
 	}
-	return k.tape("orca/0")
+	out, err := k.tape("orca/0")
+	if err != nil {
+		return tape{}, err
+	}
+	return out, out.label(t.blobs)
 }
 
 type orca struct {
 	*talk
-	o *Options
+	o     *Options
+	blobs []jsontext.Value // those that are JSON
 }
 
 // payload returns the bytes of a payload, from beside the file if it is a
@@ -99,6 +104,9 @@ func (t *orca) payload(v jsontext.Value) ([]byte, error) {
 	}
 	if canon.SHA256(b).String() != digest {
 		return nil, fault.New(ErrMalformed, op, "the blob %s has other bytes", digest)
+	}
+	if jsontext.Value(b).IsValid() {
+		t.blobs = append(t.blobs, b)
 	}
 	return b, nil
 }

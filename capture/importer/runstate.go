@@ -45,5 +45,5 @@ func readRunState(s *source, o *Options) (tape, error) {
 	if len(k.turns) == 0 { // nothing was said yet: the state itself is all there is
 		k.say("state", "", s.b)
 	}
-	return k.tape("openai-agents/" + text(s.top.str("$schemaVersion")))
+	return k.tape(versioned("openai-agents", s.top.str("$schemaVersion")))
 }

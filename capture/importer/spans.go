@@ -42,7 +42,7 @@ func isSpan(o object) bool {
 
 func isAttributes(o object) bool {
 	for name := range o {
-		if strings.HasPrefix(name, "gen_ai.") || strings.HasPrefix(name, "openinference.") {
+		if strings.HasPrefix(name, "gen_ai.") || strings.HasPrefix(name, "openinference.") || name == "ai.operationId" || name == "llm.model_name" {
 			return true
 		}
 	}

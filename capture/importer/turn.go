@@ -168,7 +168,7 @@ func (w *teller) turn(ctx context.Context, under drive.Boundary, exchange int64,
 		_, err := w.s.Note(ctx, exchange, EventMessage, data, ledger.Content{Name: "message", Type: mediaType(t.reply), Bytes: stored})
 		return err
 	}
-	c := effect.Call{Kind: t.kind, Name: w.red.Text(text(t.name)), Class: t.class, Data: canon.Object()}
+	c := effect.Call{Kind: t.kind, Name: text(w.red.Text(t.name)), Class: t.class, Data: canon.Object()}
 	if len(t.ask) > 0 {
 		stored, _ := w.red.Bytes(t.ask)
 		c.Contents = []ledger.Content{{Name: capture.RequestName, Type: mediaType(t.ask), Bytes: stored}}
@@ -222,8 +222,9 @@ func (w *teller) about(t *turn, why []Reason) canon.Value {
 	return v
 }
 
-// text makes words of a file fit for a body.
-func (w *teller) text(s string) canon.Value { return canon.String(w.red.Text(text(s))) }
+// text makes words of a file fit for a body. It cuts last: half a secret would
+// not be found.
+func (w *teller) text(s string) canon.Value { return canon.String(text(w.red.Text(s))) }
 
 // mediaType says what b is as far as its form shows.
 func mediaType(b []byte) string {

@@ -165,9 +165,12 @@ func (c *Call) told(v canon.Value) {
 		c.Usage = nil
 	}
 	if c.Usage == nil && u.Has("output") {
-		c.Usage = &budget.Usage{
+		n := budget.Usage{
 			Input: count(u, "input"), Output: count(u, "output"),
 			CacheRead: count(u, "cache_read"), CacheWrite: count(u, "cache_write"), Reasoning: count(u, "reasoning"),
+		}
+		if min(n.Input, n.Output, n.CacheRead, n.CacheWrite, n.Reasoning) >= 0 {
+			c.Usage = &n
 		}
 	}
 	if len(c.Tools) == 0 {
