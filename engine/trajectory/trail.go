@@ -139,6 +139,8 @@ type Trail struct {
 	charter *Charter
 	id      canon.Digest
 	votes   []ballotOf
+	intents []wish
+	waits   []Line   // that are suspended
 	acts    []Voice  // answers whose signatures hold, to what is not decided yet
 	of      []string // the proposal that each of them is about
 }
@@ -148,6 +150,16 @@ type ballotOf struct {
 	proposal string
 	voices   []Voice
 }
+
+// wish is what an intent asks for.
+type wish struct {
+	intent canon.Digest
+	tool   string
+}
+
+// maxIntents is how many intents are kept in mind: a refusal stands close
+// behind what it refuses, or behind its suspension.
+const maxIntents = 2 * MaxAgents * maxTurn
 
 // NewTrail returns a trail before its first entry.
 func NewTrail() *Trail { return &Trail{} }
@@ -178,6 +190,7 @@ func (t *Trail) Line(o *ledger.Opened, content func(name string) ([]byte, error)
 	case ledger.KindPendingApproval:
 		l.Agent, l.Channel, l.Reason, l.Whole = name, data.Get("channel").Str(), data.Get("reason").Str(), data.Get("proposal")
 		l.proposal(data.Get("proposal"))
+		t.waits = append(t.waits, l)
 	case ledger.KindApproval:
 		if t.voice(&l, data, govern.Approve, govern.Deny, govern.Abstain); l.Signed == Verified {
 			t.acts, t.of = append(t.acts, l.Voices...), append(t.of, l.Proposal.String())
@@ -278,7 +291,7 @@ func (t *Trail) open(l *Line, content func(string) ([]byte, error)) {
 func (t *Trail) branch(l *Line, data canon.Value) {
 	l.Source, l.Commit, l.Reason = digestOf(data.Get("source_trajectory_id")), digestOf(data.Get("source_commit_id")), data.Get("note").Str()
 	t.id = BranchTrajectory(l.Source, l.Commit)
-	t.votes, t.acts, t.of = nil, nil, nil // what was approved in the source is asked about anew
+	t.votes, t.acts, t.of, t.waits = nil, nil, nil, nil // what was approved in the source is asked about anew
 }
 
 func (t *Trail) commit(l *Line, o *ledger.Opened) {
@@ -326,6 +339,19 @@ func (t *Trail) rejection(l *Line, agent string, data canon.Value) {
 		return
 	}
 	l.Tool, l.Gate, l.Reason = r.Tool, data.Get("gate").Str(), string(r.Kind)+": "+r.Detail
+	if trace, err := ParseTrace(data.Get("policy_trace")); err == nil {
+		l.Trace = &trace
+	}
+	for _, w := range t.intents {
+		if w.intent == l.Intent && l.Tool == "" {
+			l.Tool = w.tool
+		}
+	}
+	for _, w := range t.waits {
+		if w.Proposal == l.Proposal {
+			l.Tool, l.Trace, l.Channel, l.Writ, l.Route = w.Tool, w.Trace, w.Channel, w.Writ, w.Route
+		}
+	}
 	if !l.Proposal.IsZero() {
 		l.Voices = t.take(l.Proposal.String())
 	}
@@ -416,6 +442,9 @@ func (t *Trail) decision(l *Line, name string, data canon.Value) {
 		l.Label, l.Intent = LabelIntent, digestOf(data.Get("id"))
 		body := data.Get("body")
 		l.Agent, l.Tool, l.Reason = body.Get("author").Str(), body.Get("target").Str(), body.Get("rationale").Str()
+		if t.intents = append(t.intents, wish{l.Intent, l.Tool}); len(t.intents) > maxIntents {
+			t.intents = slices.Delete(t.intents, 0, maxIntents/2)
+		}
 	case NameProposal:
 		l.Label = LabelProposal
 		l.proposal(data)
@@ -468,6 +497,7 @@ func (t *Trail) take(proposal string) []Voice {
 			out = append(out, b.voices...)
 		}
 	}
+	t.waits = slices.DeleteFunc(t.waits, func(l Line) bool { return l.Proposal.String() == proposal })
 	t.votes = slices.DeleteFunc(t.votes, func(b ballotOf) bool { return b.proposal == proposal })
 	for i := len(t.of) - 1; i >= 0; i-- {
 		if t.of[i] == proposal {

@@ -184,6 +184,9 @@ func (k *check) End(f *ledger.Findings) {
 	k.all.ends[k.at] = k
 	k.source(f)
 	k.parent(f)
+	if !k.all.opts.Derive {
+		f.Remark("whether the decisions of run %s follow from what came in was not looked at; replay --verify does that", k.open.Run)
+	}
 	if k.all.store == nil || k.all.err != nil {
 		return
 	}
@@ -297,29 +300,23 @@ func (k *check) derive(f *ledger.Findings) {
 }
 
 // replay derives what there is of the run. What the machine would do behind
-// the last entry counts only if the run says that it was done.
+// the last entry counts only if that is a seal: a run is sealed when its
+// machine is done.
 func (k *check) replay(f *ledger.Findings) (*replay.Report, error) {
 	c, run := k.all, k.open.Run
 	const mode = "verify"
-	if k.seal == sealedDone {
+	if k.seal != "" {
 		return drive.Replay(c.ctx, c.store, run, trajectory.NewMachine(), mode)
 	}
 	at, err := c.store.At(c.ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case at.Count != k.at.N+1: // a beginning on purpose
-	case k.seal != "":
-		f.Remark("run %s was sealed as %s before it was done", run, k.seal)
-	default:
+	if at.Count == k.at.N+1 { // else it is a beginning on purpose
 		f.Remark("run %s is not sealed: it may go on", run)
 	}
 	return drive.ReplayUntil(c.ctx, c.store, run, trajectory.NewMachine(), mode, k.at.N)
 }
-
-// sealedDone is the status of the seal of a trajectory that came to its end.
-const sealedDone = "done"
 
 // cannotFollow reports whether an error is about what the ledger says, and not
 // about reading it.

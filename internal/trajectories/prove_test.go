@@ -364,8 +364,10 @@ func TestAnObservedWorldIsCompared(t *testing.T) {
 
 func TestObservationsThatSayNothingAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, s := range []string{"", "abc", "{}", `[1]`, `[{"kind":"a","id":"b","version":1}]`, `[{"kind":"a","id":"b","version":"1","value":1}]`,
-		`[{"kind":"a","id":"b","version":1,"value":1},{"kind":"a","id":"b","version":1,"value":1}]`} {
+	for _, s := range []string{
+		"", "abc", "{}", `[1]`, `[{"kind":"a","id":"b","version":1}]`, `[{"kind":"a","id":"b","version":"1","value":1}]`,
+		`[{"kind":"a","id":"b","version":1,"value":1},{"kind":"a","id":"b","version":1,"value":1}]`,
+	} {
 		if o, err := trajectories.ParseObserved([]byte(s)); !errors.Is(err, trajectories.ErrObserved) {
 			t.Errorf("ParseObserved(%q) = %+v, %v; want %v", s, o, err, trajectories.ErrObserved)
 		}
@@ -473,4 +475,3 @@ func TestChecksStandAside(t *testing.T) {
 		t.Errorf("Check of another engine's run = %v, %v; want none", check, err)
 	}
 }
-

@@ -12,7 +12,6 @@ import (
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
-	"github.com/reprise-dev/reprise/kernel/replay"
 )
 
 // Trail yields a run's history as an auditor reads it, up to and with entry
@@ -225,12 +224,4 @@ func (d *document) value(depth int, v canon.Value) {
 		b.WriteString(v.String())
 	}
 	d.text(b.String())
-}
-
-// Verdict says in a word what a trail is worth.
-func Verdict(r *replay.Report) string {
-	if r.Verdict == replay.Verified {
-		return "replay verified"
-	}
-	return "replay " + string(r.Verdict)
 }

@@ -116,6 +116,31 @@ func (w *World) Value(ctx context.Context, it *ledger.Item) (canon.Value, error)
 	return v, nil // of another engine
 }
 
+// Document returns the world as one value, as [ParseObserved] reads it: all of
+// it, or the things of one kind.
+func (w *World) Document(ctx context.Context, run ledger.RunID, kind string) (canon.Value, error) {
+	list := []canon.Value{}
+	for _, it := range w.Items() {
+		if kind != "" && it.Kind != kind {
+			continue
+		}
+		v, err := w.item(ctx, &it)
+		if err != nil {
+			return v, err
+		}
+		list = append(list, v)
+	}
+	v := canon.Object(
+		canon.M("run", canon.String(string(run))),
+		canon.M("commits_replayed", canon.Int(w.Commits)),
+		canon.M("resources", canon.Array(list...)),
+	)
+	if d, ok := w.Hash(); ok && kind == "" {
+		v = v.With("world_hash", canon.String(d.String()))
+	}
+	return v, nil
+}
+
 // Observed is a world that somebody saw: its hash, or all that was in it.
 type Observed struct {
 	Hash  *canon.Digest

@@ -115,4 +115,3 @@ func Kind(kind ledger.Kind, name string) func(o *ledger.Opened) bool {
 		return o.Kind == kind && (name == "" || o.Body.Get("name").Str() == name)
 	}
 }
-
