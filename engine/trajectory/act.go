@@ -276,6 +276,9 @@ func (m *Machine) reject(a *agent, call string, intent, proposal canon.Digest, r
 	if r.Gate != "" {
 		data = data.With("gate", canon.String(string(r.Gate)))
 	}
+	if r.Trace != nil {
+		data = data.With("policy_trace", r.Trace.Value())
+	}
 	if !proposal.IsZero() {
 		data = data.With("proposal_id", canon.String(proposal.String()))
 	}

@@ -69,17 +69,38 @@ the summary and nothing else.`,
 
 func (a *app) replayCommand() *cobra.Command {
 	var o capture.ReplayOptions
+	var f proveFlags
 	cmd := &cobra.Command{
-		Use: "replay RUN -- CMD…", ValidArgsFunction: a.complete(1), Short: "Run the agent again, every answer from the record", GroupID: "replay",
+		Use: "replay RUN [-- CMD…]", ValidArgsFunction: a.complete(1), Short: "Run the agent again, every answer from the record; or prove a trajectory", GroupID: "replay",
 		Long: `Run the agent again and answer its model and MCP calls from the record of RUN,
 byte for byte. No upstream is reached. A call that is not in the record gets no
 answer and is reported with the recorded call that comes nearest; recorded
 calls that do not come again are reported too.
 
 The exit status is 0 if the agent did the same and ended with the same status,
-1 if not.`,
-		Example: example("reprise replay last -- node agent.mjs", "reprise replay last --pace 1 -- node agent.mjs", "reprise replay 0190a1 --json -- node agent.mjs"),
+1 if not.
+
+A trajectory has no agent to run again, and is replayed without CMD: no model and
+no tool is called. --verify checks the ledger, the law that it holds, every
+signature, and that each decision follows from what came in; --fold-world prints
+the world; --policy-trace prints the rules behind every commit, rejection and
+suspension. Without any of the three it is --verify. Pins (--compiler, --signer,
+--policy-set, --root, --expect-head, --world) find drift. The exit status is 3 if
+a check failed, 1 if not everything could be checked.`,
+		Example: example(
+			"reprise replay last -- node agent.mjs", "reprise replay last --pace 1 -- node agent.mjs", "reprise replay 0190a1 --json -- node agent.mjs",
+			"reprise replay last --verify --fold-world --policy-trace", "reprise replay last --verify --signer signer.pub --policy-set 4ab6… --expect-head 61:3f9a…",
+			"reprise replay last --verify --at 12 --json",
+		),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() < 0 && len(args) == 1 {
+				if fs := given(cmd, []string{"any-credential", "pace"}); len(fs) == 0 {
+					return a.replayOrProve(cmd, args[0], &f)
+				}
+			}
+			if fs := given(cmd, proving()); len(fs) > 0 {
+				return fault.New(ErrUsage, "cli.replay", "%s is for trajectories, which are replayed without a command", strings.Join(fs, ", "))
+			}
 			own, agent, err := agentCommand(cmd, args, 1)
 			if err != nil {
 				return err
@@ -88,6 +109,7 @@ The exit status is 0 if the agent did the same and ended with the same status,
 		},
 	}
 	cmd.Flags().BoolVar(&o.AnyCredential, "any-credential", false, "match calls that were recorded with another credential")
+	f.register(cmd)
 	cmd.Flags().Float64Var(&o.Pace, "pace", 0, "how fast answers come: 0 at once, 1 as they were recorded, 2 twice as fast")
 	return cmd
 }

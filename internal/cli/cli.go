@@ -188,6 +188,7 @@ at, verified by somebody else, and replayed without calling anything.`,
 		a.demoCommand(), a.recordCommand(), a.runsCommand(), a.showCommand(),
 		a.verifyCommand(), a.replayCommand(), a.diffCommand(), a.branchCommand(),
 		a.trajectoryCommand(), a.approveCommand(),
+		a.auditCommand(), a.worldCommand(),
 		a.exportCommand(), a.importCommand(), a.keysCommand(),
 		a.serveCommand(), a.doctorCommand(), a.shimCommand(), a.completionCommand(root),
 	)
