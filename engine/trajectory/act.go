@@ -157,7 +157,7 @@ func (m *Machine) stage(a *agent) ([]ledger.Decision, error) {
 		a.phase = keying
 	case a.act.tool.Builtin():
 		// It reads and changes nothing but the world, so there is nothing to call.
-		ds, err := m.observe(a, a.act.tool.Answer(a.act.proposal.Args, m), 0)
+		ds, err := m.observed(a, a.act.tool.Answer(a.act.proposal.Args, m), 0)
 		return append(out, ds...), err
 	default:
 		a.phase = acting

@@ -215,7 +215,13 @@ func (m *Machine) observe(a *agent, output canon.Value, latency uint64) ([]ledge
 	if err != nil {
 		return m.toolFailed(a, fault.CodeOf(err).Error(), fault.Text(err))
 	}
-	a.act.output, _ = Redact(lifted)
+	return m.observed(a, lifted, latency)
+}
+
+// observed is observe of an answer that is lifted, as arguments and what
+// stands in the world are.
+func (m *Machine) observed(a *agent, output canon.Value, latency uint64) ([]ledger.Decision, error) {
+	a.act.output, _ = Redact(output)
 	a.act.latency = latency
 	a.phase = signing
 	for i, b := range m.agents {
