@@ -375,7 +375,7 @@ func (s *opened) trajectoryResult(res *trajectories.Result, err error) error {
 	a := s.a
 	if err != nil {
 		if errors.Is(err, drive.ErrSealed) {
-			return fault.Wrap(drive.ErrSealed, "cli.trajectory", err, "the trajectory has ended and takes nothing more; branch from it")
+			return fault.New(drive.ErrSealed, "cli.trajectory", "the trajectory has ended and takes nothing more; branch from it")
 		}
 		return err
 	}
