@@ -40,7 +40,8 @@ type Exchange struct {
 	started time.Time
 	record  *ledger.Opened // the recorded outcome
 	stream  *Stream
-	trunk   bool // of the run that this one branches from
+	duplex  *staged // of the messages, if there are any
+	trunk   bool    // of the run that this one branches from
 }
 
 // Begin takes a call. If its source makes it, the caller makes it and ends
@@ -264,6 +265,9 @@ func (x *Exchange) end(ctx context.Context, o effect.Outcome) (int64, error) {
 	}
 	if x.stream != nil && err == nil {
 		x.stream.drop()
+	}
+	if err == nil {
+		x.duplex.end()
 	}
 	return ref.N, err
 }
