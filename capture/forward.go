@@ -46,8 +46,14 @@ func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Re
 		return
 	}
 	a.head = a.outcomeHead()
+	a.pass(ctx)
+}
+
+// pass gives an answer to the client in the way that fits its length.
+func (a *answering) pass(ctx context.Context) {
+	resp := a.resp
 	switch {
-	case r.Method == http.MethodHead || resp.ContentLength == 0 || bodiless(resp.StatusCode):
+	case a.r.Method == http.MethodHead || resp.ContentLength == 0 || bodiless(resp.StatusCode):
 		a.short(ctx, nil)
 	case resp.ContentLength > 0 && resp.ContentLength <= holdMax:
 		a.held(ctx)

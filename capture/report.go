@@ -62,6 +62,9 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 	for _, n := range seen.norms {
 		r.Remarks = append(r.Remarks, "normalised: "+n)
 	}
+	for _, n := range p.alterations() {
+		r.Remarks = append(r.Remarks, "normalised: "+n)
+	}
 	r.Remarks = append(r.Remarks, rec.Journal.Remarks()...)
 	if c.Calls == 0 && rec.Journal.Len() == 0 {
 		r.Remarks = append(r.Remarks, "nothing crossed the proxies, neither then nor now: is the agent pointed at them?")

@@ -22,6 +22,8 @@ type route struct {
 	name  string
 	class effect.Class
 	rpc   *rpc // of an MCP message
+
+	upgrade string // the protocol that was asked for instead of HTTP
 }
 
 // modelRoutes are the ends of paths that ask a model for something.

@@ -35,7 +35,7 @@ const (
 
 func (a *app) recordCommand() *cobra.Command {
 	var upstreams []string
-	var title string
+	var title, sockets string
 	cmd := &cobra.Command{
 		Use: "record -- CMD…", Short: "Run an agent and record its model and tool calls", GroupID: "record",
 		Long: `Run an agent and record its model and MCP calls.
@@ -59,11 +59,12 @@ the summary and nothing else.`,
 				return err
 			}
 			a.status = exitRecorder
-			return a.record(cmd.Context(), agent, upstreams, title)
+			return a.record(cmd.Context(), agent, upstreams, title, capture.Sockets(sockets))
 		},
 	}
 	cmd.Flags().StringArrayVar(&upstreams, "upstream", nil, "where a provider really is, as NAME=URL; may be given more than once")
 	cmd.Flags().StringVar(&title, "title", "", "what lists call the run (default: the command)")
+	cmd.Flags().StringVar(&sockets, "websocket", "auto", "what becomes of WebSockets: relay, refuse, or auto: refuse the first one where HTTP will do")
 	return cmd
 }
 
@@ -169,7 +170,7 @@ func (a *app) signals() (list <-chan os.Signal, stop func()) {
 	return ch, func() { signal.Stop(ch) }
 }
 
-func (a *app) record(ctx context.Context, agent, upstreams []string, title string) error {
+func (a *app) record(ctx context.Context, agent, upstreams []string, title string, sockets capture.Sockets) error {
 	ctx = context.WithoutCancel(ctx) // the agent decides when it ends
 	s, err := a.openNew(ctx)
 	if err != nil {
@@ -180,7 +181,7 @@ func (a *app) record(ctx context.Context, agent, upstreams []string, title strin
 	if err != nil {
 		return err
 	}
-	o.Title = title
+	o.Title, o.Sockets = title, sockets
 	signals, stop := a.signals()
 	o.Signals = signals
 	defer stop()

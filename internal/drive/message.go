@@ -3,8 +3,11 @@ package drive
 import (
 	"context"
 	"encoding/binary"
+	"iter"
+	"time"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
@@ -43,6 +46,35 @@ func (x *Exchange) Message(name string, data canon.Value, c ledger.Content) erro
 		return err
 	}
 	return x.s.message(x.n, name, data, c)
+}
+
+// Elapsed returns how long ago the exchange began.
+func (x *Exchange) Elapsed() time.Duration {
+	return time.Duration(elapsed(x.started, x.s.cfg.Now()))
+}
+
+// Messages yields the messages of a recorded call, in their order.
+func (r *Reader) Messages(ctx context.Context, rec *effect.Record) iter.Seq2[*ledger.Opened, error] {
+	return func(yield func(*ledger.Opened, error) bool) {
+		for e, err := range r.store.Read(ctx, rec.Call.Run, rec.Call.N+1) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			o, err := ledger.Parse(e)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if o.Run == rec.Outcome.Run && o.N == rec.Outcome.N {
+				return
+			}
+			n, ok := o.Body.Get("refs").Get("call").AsInt()
+			if o.Kind == ledger.KindEvent && ok && n == rec.Call.N && !yield(&o, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (s *Session) message(call int64, name string, data canon.Value, c ledger.Content) error {

@@ -14,6 +14,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"io"
+	"strings"
 
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
@@ -21,10 +22,10 @@ import (
 // Codes of frames.
 const (
 	// ErrFrame means that one side does not keep to the standard. Close the
-	// connection with [ProtocolError].
+	// connection with status 1002.
 	ErrFrame fault.Invalid = "websocket.bad_frame"
 	// ErrTooLarge means that a message is over the limit. Close the connection
-	// with [TooBig], or raise the limit.
+	// with status 1009, or raise the limit.
 	ErrTooLarge fault.Invalid = "websocket.too_large"
 )
 
@@ -241,7 +242,7 @@ func NewMessage(op Opcode, payload []byte, sizes ...int) Message {
 // control frame holds.
 func Closing(code int, reason string) Message {
 	b := binary.BigEndian.AppendUint16(nil, uint16(code)) //nolint:gosec // codes are below 5000
-	return NewMessage(Close, append(b, reason[:min(len(reason), maxControl-2)]...))
+	return NewMessage(Close, append(b, strings.ToValidUTF8(reason[:min(len(reason), maxControl-2)], "")...))
 }
 
 // CloseStatus returns what a close frame says; code is 0 if it says nothing.
