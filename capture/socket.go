@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/internal/websocket"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -80,7 +81,7 @@ func socketsOf(opened canon.Value) Sockets {
 }
 
 // EventSocket names the events of the messages of a WebSocket.
-const EventSocket = "websocket.message"
+const EventSocket = protocol.SocketMessage
 
 const socketProtocol = "websocket"
 
@@ -105,7 +106,7 @@ func asksForSocket(r *http.Request) bool {
 func socketRoute(r *http.Request) route {
 	path := r.URL.Path
 	to := route{kind: KindHTTP, name: r.Method + " " + path, class: effect.External, upgrade: socketProtocol}
-	if IsModel(http.MethodPost, path) || strings.HasSuffix(path, "/realtime") || strings.HasSuffix(path, "BidiGenerateContent") {
+	if protocol.IsSocket(path) {
 		to.kind, to.class = KindModel, effect.Read
 	}
 	return to

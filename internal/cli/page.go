@@ -121,7 +121,7 @@ func (*app) pageCall(c *insight.Call) pageCall {
 	line := pageCall{
 		Step: c.Step, Entry: c.N, Kind: c.Kind, Name: c.Name, Model: c.Model, Depth: c.Depth,
 		Status: string(c.Status), Good: !c.Failed(), In: dash, Out: dash, Cost: cost(c.Cost), Took: dash,
-		Tools: strings.Join(c.Tools, ", "), Said: c.Text,
+		Tools: strings.Join(c.Tools(), ", "), Said: c.Text,
 	}
 	if c.HTTP > 0 {
 		line.Status = fmt.Sprint(c.HTTP)

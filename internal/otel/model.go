@@ -7,6 +7,7 @@ import (
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/insight"
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/canon"
 )
 
@@ -163,7 +164,7 @@ func ending(body string) (id string, reasons []string) {
 	if err == nil {
 		return firstText(v, "id", "responseId"), finishReasons(v)
 	}
-	for data := range insight.Events([]byte(body)) {
+	for data := range protocol.Events([]byte(body)) {
 		v, err := canon.Parse(data)
 		if err != nil {
 			continue
