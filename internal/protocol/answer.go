@@ -57,7 +57,7 @@ type Origin struct {
 func Read(o Origin, body []byte) Answer {
 	r := Reader{}
 	switch {
-	case isType(o.Type, EventStreamType):
+	case isEventStream(o.Type, body):
 		for e := range EventStream(body) {
 			r.event(&e)
 		}
@@ -95,11 +95,28 @@ func isType(contentType, want string) bool {
 	return strings.EqualFold(strings.TrimSpace(typ), want)
 }
 
+// isEvents reports whether a body is a stream of server-sent events. Where the
+// media type is not known, as in recordings without headers, it looks.
 func isEvents(contentType string, body []byte) bool {
 	if isType(contentType, "text/event-stream") {
 		return true
 	}
-	return contentType == "" && (bytes.HasPrefix(body, []byte("data:")) || bytes.HasPrefix(body, []byte("event:")))
+	if contentType != "" && !isType(contentType, "application/octet-stream") {
+		return false
+	}
+	return bytes.HasPrefix(body, []byte("data:")) || bytes.HasPrefix(body, []byte("event:")) || bytes.HasPrefix(body, []byte(":"))
+}
+
+// isEventStream does the same for binary streams.
+func isEventStream(contentType string, body []byte) bool {
+	if isType(contentType, EventStreamType) {
+		return true
+	}
+	if contentType != "" && !isType(contentType, "application/octet-stream") {
+		return false
+	}
+	_, n, err := NextEvent(body)
+	return err == nil && n > 0
 }
 
 // Reader collects what one answer says, message by message: the events of a
