@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,9 @@ import (
 
 // states finds what an answer states of tokens, without knowing its protocol.
 var states = regexp.MustCompile(`"(prompt_tokens|completion_tokens|input_tokens|output_tokens|promptTokenCount|candidatesTokenCount|inputTokens|outputTokens|prompt_eval_count|eval_count|prompt_token_count|generation_token_count|inputTextTokenCount|inputTokenCount|total_input_tokens)"\s*:\s*\d`)
+
+// totals finds the total that most answers state besides.
+var totals = regexp.MustCompile(`"(?:total_tokens|totalTokenCount|totalTokens)"\s*:\s*(\d+)`)
 
 // wanted is the share of the answers that state tokens in which they must be
 // found, in percent.
@@ -41,7 +45,7 @@ func TestTokensOfRealAnswersAreFound(t *testing.T) {
 	if err != nil || len(folders) == 0 {
 		t.Skip("REPRISE_DATA has no folder llm_*")
 	}
-	var stated, found, models, asked int
+	var stated, found, models, asked, totalled, equal int
 	var lost []string
 	for _, folder := range folders {
 		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -74,8 +78,18 @@ func TestTokensOfRealAnswersAreFound(t *testing.T) {
 				if c.Model != "" {
 					models++
 				}
-				if !states.Match(plain(t, r, c.Outcome)) {
+				text := plain(t, r, c.Outcome)
+				if !states.Match(text) {
 					continue
+				}
+				if all := totals.FindAllSubmatch(text, -1); all != nil && c.Usage != nil {
+					totalled++
+					sum, err := c.Usage.Total()
+					if err == nil && strconv.FormatInt(sum, 10) == string(all[len(all)-1][1]) {
+						equal++
+					} else {
+						lost = append(lost, fmt.Sprintf("%s entry %d %s: %+v is not %s in all", strings.TrimPrefix(path, root), c.Outcome, c.Name, *c.Usage, all[len(all)-1][1]))
+					}
 				}
 				stated++
 				if c.Usage != nil {
@@ -93,6 +107,10 @@ func TestTokensOfRealAnswersAreFound(t *testing.T) {
 	t.Logf("tokens found in %d of %d answers that state them; a model in %d of %d", found, stated, models, asked)
 	for _, l := range lost {
 		t.Log("not found: ", l)
+	}
+	t.Logf("%d of %d stated totals are the sum of what was found", equal, totalled)
+	if equal*100 < totalled*wanted {
+		t.Errorf("%d of %d stated totals are the sum of what was found, want %d percent", equal, totalled, wanted)
 	}
 	if stated == 0 || found*100 < stated*wanted {
 		t.Errorf("tokens are found in %d of %d answers, want %d percent", found, stated, wanted)

@@ -128,7 +128,7 @@ type Reader struct {
 	before []budget.Usage // of those that are complete, of which a socket has many
 	bad    bool           // counts contradict themselves
 	open   map[string]int // calls whose arguments are still coming, by the provider's key
-	args   []strings.Builder
+	args   [][]byte       // of the calls, put together
 }
 
 // usage is as providers nest it; it is taken apart when the answer is
@@ -147,9 +147,7 @@ func (r *Reader) Answer() Answer {
 	a := r.answer
 	a.Text = r.text.String()
 	for i := range a.Calls {
-		if s := r.args[i].String(); s != "" {
-			a.Calls[i].Arguments = s
-		}
+		a.Calls[i].Arguments = string(r.args[i])
 	}
 	if len(r.before) == 0 || r.bad {
 		return a
@@ -271,7 +269,7 @@ func (r *Reader) call(key, id, name, arguments string) {
 		}
 		i = len(r.answer.Calls)
 		r.answer.Calls = append(r.answer.Calls, ToolCall{ID: id, Name: name})
-		r.args = append(r.args, strings.Builder{})
+		r.args = append(r.args, nil)
 		if key != "" {
 			if r.open == nil {
 				r.open = map[string]int{}
@@ -279,7 +277,7 @@ func (r *Reader) call(key, id, name, arguments string) {
 			r.open[key] = i
 		}
 	}
-	r.args[i].WriteString(arguments)
+	r.args[i] = append(r.args[i], arguments...)
 }
 
 // close ends the calls whose arguments were coming: the next answer of a
@@ -299,7 +297,7 @@ func (r *Reader) state(v canon.Value) {
 		return
 	}
 	dollars, ok := new(big.Rat).SetString(token)
-	if !ok {
+	if !ok || dollars.Sign() < 0 {
 		return
 	}
 	if cost, err := budget.ParsePico(strings.TrimRight(strings.TrimRight(dollars.FloatString(decimals), "0"), ".")); err == nil {

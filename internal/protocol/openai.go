@@ -91,8 +91,14 @@ func (r *Reader) openaiUsage(u canon.Value) {
 	}
 	// xAI and others count the reasoning beside the completion: then only the
 	// three together are the total.
-	if total, ok := number(u, "total_tokens"); ok && r.usage.reasoning > 0 && total == input+output+r.usage.reasoning {
-		r.usage.thinking = false
+	if total, ok := number(u, "total_tokens"); ok {
+		switch reasoning := r.usage.reasoning; {
+		case total == input+output:
+		case reasoning > 0 && total == input+output+reasoning:
+			r.usage.thinking = false
+		default:
+			r.answer.Unpriced = "the tokens do not add up to the total that is stated"
+		}
 	}
 	r.modalities(u.Get("prompt_tokens_details"), u.Get("completion_tokens_details"))
 	r.state(u.Get("cost"))
