@@ -77,7 +77,7 @@ func (a *app) show(ctx context.Context, name string, f showFlags) error {
 }
 
 // prices returns the built-in prices, and those of the user before them.
-func (a *app) prices(file string) (budget.Table, error) {
+func (a *app) prices(file string) (insight.PriceList, error) {
 	if file == "" {
 		file = a.lookup("REPRISE_PRICES")
 	}
@@ -85,13 +85,13 @@ func (a *app) prices(file string) (budget.Table, error) {
 	if file != "" {
 		var err error
 		if own, err = os.ReadFile(file); err != nil {
-			return budget.Table{}, fault.Wrap(ErrFile, "cli.prices", err, "the prices")
+			return insight.PriceList{}, fault.Wrap(ErrFile, "cli.prices", err, "the prices")
 		}
 	}
 	return insight.Prices(own)
 }
 
-func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices budget.Table) error {
+func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices insight.PriceList) error {
 	a := s.a
 	r, err := s.summary(ctx, info)
 	if err != nil {

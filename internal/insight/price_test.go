@@ -55,7 +55,14 @@ func TestAFileOfPricesTakesThePlaceOfAModel(t *testing.T) {
 			t.Errorf("Cost(%s, %s, %+v) = %s, want %s", test.model, test.day, test.usage, got, test.want)
 		}
 	}
-	for _, in := range []string{`{`, `{}`, `{"prices":{}}`, `{"prices":[],"x":1}`, `{"prices":[{"model":"a","from":"2026-01-01","source":"b","input":1}]}`, `{"prices":[{"model":"a","from":"2026-01-01","source":"b","inputs":"1"}]}`} {
+	if want := table.Version; !strings.HasPrefix(want, "own@") || !strings.HasSuffix(want, ", 2026-11-21") {
+		t.Errorf("version = %q, want that of the file by its digest, and the built-in one", want)
+	}
+	only, err := insight.Prices([]byte(`{"version":"contract 7","only":true,"prices":[{"model":"ours","from":"2026-01-01","source":"us","input":"1"}]}`))
+	if err != nil || only.Version != "contract 7" || len(only.Prices()) != 1 {
+		t.Errorf("a list that is the only one = %q with %d prices, %v", only.Version, len(only.Prices()), err)
+	}
+	for _, in := range []string{`{"prices":[],"version":7}`, `{"prices":[],"version":""}`, `{"prices":[],"only":"yes"}`, `{`, `{}`, `{"prices":{}}`, `{"prices":[],"x":1}`, `{"prices":[{"model":"a","from":"2026-01-01","source":"b","input":1}]}`, `{"prices":[{"model":"a","from":"2026-01-01","source":"b","inputs":"1"}]}`} {
 		if _, err := insight.Prices([]byte(in)); !errors.Is(err, insight.ErrPrices) {
 			t.Errorf("Prices(%s) = %v, want %v", in, err, insight.ErrPrices)
 		}

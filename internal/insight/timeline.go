@@ -42,6 +42,9 @@ type Call struct {
 
 	protocol.Answer
 	Cost *budget.Pico // nil: not known
+	// Priced names the prices by which the cost is known: the version of a
+	// list, or what the answer stated.
+	Priced string
 
 	data   canon.Value // of the call
 	socket *protocol.Reader
@@ -54,7 +57,7 @@ const maxRead = 64 << 20
 // Calls yields the calls of a run in the order in which they were made, each
 // with its outcome. Its memory grows with the calls that are open, and with
 // one answer.
-func Calls(ctx context.Context, store drive.Store, run ledger.RunID, prices budget.Table) iter.Seq2[Call, error] {
+func Calls(ctx context.Context, store drive.Store, run ledger.RunID, prices PriceList) iter.Seq2[Call, error] {
 	return func(yield func(Call, error) bool) {
 		t := timeline{read: drive.NewReader(store, run), prices: prices, open: map[int64]*Call{}}
 		for e, err := range store.Read(ctx, run, 0) {
@@ -82,7 +85,7 @@ func Calls(ctx context.Context, store drive.Store, run ledger.RunID, prices budg
 
 type timeline struct {
 	read   *drive.Reader
-	prices budget.Table
+	prices PriceList
 	open   map[int64]*Call
 	queue  []*Call // made, and not yielded yet
 	steps  int64
@@ -179,7 +182,7 @@ func (t *timeline) outcome(ctx context.Context, o *ledger.Opened) error {
 			return err
 		}
 	}
-	c.Cost = t.cost(c)
+	c.Cost, c.Priced = t.cost(c)
 	c.data, c.socket = canon.Value{}, nil
 	return nil
 }
@@ -226,13 +229,16 @@ func count(v canon.Value, name string) int64 {
 
 // cost returns what a call cost by the list, else what its answer states, else
 // nothing: what is not known is not free.
-func (t *timeline) cost(c *Call) *budget.Pico {
+func (t *timeline) cost(c *Call) (cost *budget.Pico, by string) {
 	if c.Usage != nil && c.Unpriced == "" && c.Model != "" && !c.At.IsZero() {
 		if cost, err := t.prices.Cost(c.Model, c.At.UTC().Format(time.DateOnly), *c.Usage); err == nil {
-			return &cost
+			return &cost, t.prices.Version
 		}
 	}
-	return c.Stated
+	if c.Stated != nil {
+		return c.Stated, "stated by the answer"
+	}
+	return nil, ""
 }
 
 // asked returns the model that the request names, for an answer that names
@@ -426,7 +432,7 @@ func (c *Call) Value() canon.Value {
 		v = v.With("http_status", canon.Int(c.HTTP))
 	}
 	if c.Cost != nil {
-		v = v.With("cost_usd", canon.String(c.Cost.String()))
+		v = v.With("cost_usd", canon.String(c.Cost.String())).With("prices", canon.String(c.Priced))
 	}
 	if len(c.Calls) > 0 {
 		v = v.With("tool_calls", names(c.Tools()))
