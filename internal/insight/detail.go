@@ -231,9 +231,8 @@ func (p *Part) value() canon.Value {
 		return v
 	}
 	if j, err := canon.Parse(p.Plain); err == nil {
-		return v.With("json", j)
-	}
-	if utf8.Valid(p.Plain) {
+		v = v.With("json", j)
+	} else if utf8.Valid(p.Plain) {
 		v = v.With("text", canon.String(string(p.Plain)))
 	}
 	if a := p.Answer; a != nil && protocol.Tells(p.Type) {
