@@ -210,6 +210,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.broken(w, err)
 		return
 	}
+	if h.probe(ctx, w, r, &call) {
+		return
+	}
 	x, err := h.p.s.Begin(ctx, call)
 	if err != nil {
 		body.keep() // a miss keeps the request for the report
@@ -276,6 +279,9 @@ func (h *handler) call(r *http.Request, to route, body []byte) (effect.Call, err
 	}
 	if redacted != nil {
 		c.Data = c.Data.With("redacted", texts(redacted))
+	}
+	if t := red.headers(r.Trailer, nil, found); len(t) > 0 {
+		c.Data = c.Data.With("trailers", canon.Array(t...))
 	}
 	if to.upgrade != "" {
 		c.Data = c.Data.With("upgrade", canon.String(to.upgrade))

@@ -42,7 +42,12 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 		d.Step = seen.steps[d.Now]
 		r.Diverge(d)
 	}
+	probes := 0
 	for _, left := range rec.Journal.Left() {
+		if left.Name == probeName {
+			probes++
+			continue
+		}
 		r.Diverge(replay.Divergence{
 			Kind: replay.Missing, What: "call", Name: left.Name, Recorded: left.Call.N, Now: -1, Nearest: -1,
 			Msg: fmt.Sprintf("%s at entry %d was recorded and did not come again", left.Name, left.Call.N),
@@ -59,6 +64,9 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 		{Name: "normalised", N: seen.normalised},
 	}
 	r.Remarks = append(r.Remarks, fmt.Sprintf("%d tools answered, %d ran in the agent itself", seen.toolsAnswered, seen.toolsInAgent()))
+	if probes > 0 {
+		r.Remarks = append(r.Remarks, fmt.Sprintf("%d recorded probes (%s) did not come again, which no answer depends on", probes, probeName))
+	}
 	for _, n := range seen.norms {
 		r.Remarks = append(r.Remarks, "normalised: "+n)
 	}

@@ -70,6 +70,7 @@ the summary and nothing else.`,
 
 func (a *app) replayCommand() *cobra.Command {
 	var o capture.ReplayOptions
+	var pace string
 	cmd := &cobra.Command{
 		Use: "replay RUN -- CMD…", ValidArgsFunction: a.complete(1), Short: "Run the agent again, every answer from the record", GroupID: "replay",
 		Long: `Run the agent again and answer its model and MCP calls from the record of RUN,
@@ -79,17 +80,20 @@ calls that do not come again are reported too.
 
 The exit status is 0 if the agent did the same and ended with the same status,
 1 if not.`,
-		Example: example("reprise replay last -- node agent.mjs", "reprise replay last --pace 1 -- node agent.mjs", "reprise replay 0190a1 --json -- node agent.mjs"),
+		Example: example("reprise replay last -- node agent.mjs", "reprise replay last --pace original -- node agent.mjs", "reprise replay 0190a1 --json -- node agent.mjs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, agent, err := agentCommand(cmd, args, 1)
 			if err != nil {
+				return err
+			}
+			if o.Pace, err = capture.ParsePace(pace); err != nil {
 				return err
 			}
 			return a.replay(cmd.Context(), own[0], agent, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.AnyCredential, "any-credential", false, "match calls that were recorded with another credential")
-	cmd.Flags().Float64Var(&o.Pace, "pace", 0, "how fast answers come: 0 at once, 1 as they were recorded, 2 twice as fast")
+	cmd.Flags().StringVar(&pace, "pace", "none", "how fast answers come: none (at once), original (as they came), or so many times as fast")
 	return cmd
 }
 

@@ -187,6 +187,27 @@ func (x *Exchange) Answered() (o effect.Outcome, ok bool, err error) {
 	}
 }
 
+// Took returns how long the recorded call took, by the times in the headers of
+// its entries. These are informational: nothing may depend on it but a pace.
+func (x *Exchange) Took(ctx context.Context) (time.Duration, error) {
+	if x.record == nil || x.answer.Recorded == nil {
+		return 0, nil
+	}
+	call, err := x.s.record.Ref(ctx, x.answer.Recorded.Call)
+	if err != nil {
+		return 0, err
+	}
+	from, err := time.Parse(time.RFC3339Nano, call.T)
+	if err != nil {
+		return 0, nil //nolint:nilerr // a header need not have a time that can be read
+	}
+	to, err := time.Parse(time.RFC3339Nano, x.record.T)
+	if err != nil {
+		return 0, nil //nolint:nilerr // as above
+	}
+	return max(0, to.Sub(from)), nil
+}
+
 // Has reports whether the outcome that answers the call has a content of that
 // name.
 func (x *Exchange) Has(name string) bool {
