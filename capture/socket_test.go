@@ -29,7 +29,7 @@ func realtime(t *testing.T) *httptest.Server {
 		if err != nil {
 			return
 		}
-		defer c.CloseNow()
+		defer func() { _ = c.CloseNow() }()
 		ctx := r.Context()
 		_ = c.Write(ctx, websocket.MessageText, []byte(`{"type":"session.created"}`))
 		for {
@@ -47,23 +47,33 @@ func realtime(t *testing.T) *httptest.Server {
 	})
 }
 
-func dial(t *testing.T, base, path string) (*websocket.Conn, *http.Response, error) {
+// dial asks for a socket and returns how that is answered.
+func dial(t *testing.T, base, path string) (*websocket.Conn, got) {
 	t.Helper()
-	return websocket.Dial(t.Context(), base+path, &websocket.DialOptions{
+	c, resp, err := websocket.Dial(t.Context(), base+path, &websocket.DialOptions{
 		Subprotocols: []string{"realtime", "openai-insecure-api-key.secret-key-of-the-socket"}, CompressionMode: websocket.CompressionContextTakeover,
 	})
+	if resp == nil {
+		t.Fatal(err)
+	}
+	g := got{status: resp.StatusCode, header: resp.Header, err: err}
+	if c == nil {
+		g.body, _ = io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+	}
+	return c, g
 }
 
 // talk says each message and returns all that comes back, two for each, and
 // how the socket ends.
 func talk(t *testing.T, base, path string, says ...string) (heard []string, end websocket.CloseError) {
 	t.Helper()
-	c, resp, err := dial(t, base, path)
-	if err != nil {
-		t.Fatal(err)
+	c, g := dial(t, base, path)
+	if g.err != nil {
+		t.Fatal(g.err)
 	}
-	defer c.CloseNow()
-	heard = append(heard, resp.Header.Get("X-Session")+" "+c.Subprotocol())
+	defer func() { _ = c.CloseNow() }()
+	heard = append(heard, g.header.Get("X-Session")+" "+c.Subprotocol())
 	read := func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
@@ -84,8 +94,10 @@ func talk(t *testing.T, base, path string, says ...string) (heard []string, end 
 		if err := c.Write(t.Context(), typ, []byte(s)); err != nil {
 			t.Fatal(err)
 		}
-		if !read() || !read() {
-			return heard, end
+		for range 2 {
+			if !read() {
+				return heard, end
+			}
 		}
 	}
 	_ = c.Close(websocket.StatusNormalClosure, "done")
@@ -173,7 +185,7 @@ func TestSocketThatDivergesIsClosed(t *testing.T) {
 	up := realtime(t)
 	rig := newRig(t)
 	live := rig.record(up.URL)
-	talk(t, live.url, "/v1/realtime", `{"type":"a","n":1}`, "x", `{"type":"b","n":2}`)
+	_, _ = talk(t, live.url, "/v1/realtime", `{"type":"a","n":1}`, "x", `{"type":"b","n":2}`)
 	run := live.end()
 	for _, test := range []struct {
 		name  string
@@ -204,9 +216,8 @@ func TestSocketThatDivergesIsClosed(t *testing.T) {
 	t.Run("another socket", func(t *testing.T) {
 		t.Parallel()
 		again := rig.replay(run)
-		_, resp, err := dial(t, again.url, "/v1/realtime?model=other")
-		if err == nil || resp.StatusCode != http.StatusBadRequest {
-			t.Errorf("a socket that is not recorded = %v", err)
+		if _, g := dial(t, again.url, "/v1/realtime?model=other"); g.status != http.StatusBadRequest {
+			t.Errorf("a socket that is not recorded = %d, %v; want 400", g.status, g.err)
 		}
 	})
 }
@@ -234,9 +245,9 @@ func TestSocketIsRefusedFirstWhereHTTPWillDo(t *testing.T) {
 			live := rig.record(up.URL)
 			try := func(p *taping) {
 				for i, want := range test.want {
-					c, resp, err := dial(t, p.url, test.path)
-					if resp == nil || resp.StatusCode != want {
-						t.Errorf("request %d = %v, want %d", i, err, want)
+					c, g := dial(t, p.url, test.path)
+					if g.status != want {
+						t.Errorf("request %d = %d, %v; want %d", i, g.status, g.err, want)
 					}
 					if c != nil {
 						_, _, _ = c.Read(t.Context())
@@ -261,15 +272,11 @@ func TestSocketThatTheUpstreamRefuses(t *testing.T) {
 	rig := newRig(t)
 	live := rig.record(up.URL)
 	ask := func(p *taping) string {
-		_, resp, err := dial(t, p.url, "/v1/realtime")
-		if err == nil || resp == nil {
-			t.Fatalf("dial = %v", err)
-		}
-		b, _ := io.ReadAll(resp.Body)
-		return resp.Status + " " + resp.Header.Get("Www-Authenticate") + " " + string(b)
+		_, g := dial(t, p.url, "/v1/realtime")
+		return http.StatusText(g.status) + " " + g.header.Get("Www-Authenticate") + " " + string(g.body)
 	}
 	want := ask(live)
-	if want != `401 Unauthorized Bearer {"error":"no"}` {
+	if want != `Unauthorized Bearer {"error":"no"}` {
 		t.Errorf("live = %q", want)
 	}
 	run := live.end()
@@ -293,11 +300,11 @@ func TestSocketThatBreaksOff(t *testing.T) {
 	rig := newRig(t)
 	live := rig.record(up.URL)
 	talk := func(p *taping) (string, error) {
-		c, _, err := dial(t, p.url, "/v1/realtime")
-		if err != nil {
-			t.Fatal(err)
+		c, g := dial(t, p.url, "/v1/realtime")
+		if g.err != nil {
+			t.Fatal(g.err)
 		}
-		defer c.CloseNow()
+		defer func() { _ = c.CloseNow() }()
 		_, b, err := c.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -342,11 +349,11 @@ func TestSocketEndsWithTheRun(t *testing.T) {
 	up := realtime(t)
 	rig := newRig(t)
 	live := rig.record(up.URL)
-	c, _, err := dial(t, live.url, "/v1/realtime")
-	if err != nil {
-		t.Fatal(err)
+	c, g := dial(t, live.url, "/v1/realtime")
+	if g.err != nil {
+		t.Fatal(g.err)
 	}
-	defer c.CloseNow()
+	defer func() { _ = c.CloseNow() }()
 	if _, _, err := c.Read(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 
 // Cohere's chat in both versions, embeddings and rerankings.
 
-//nolint:gochecknoglobals // a table that is never written
 var cohereEvents = []string{
 	"message-start", "content-start", "content-delta", "content-end", "message-end",
 	"tool-plan-delta", "tool-call-start", "tool-call-delta", "tool-call-end", "citation-start", "citation-end",

@@ -72,8 +72,6 @@ func (e *Event) Append(dst []byte) []byte {
 
 // widths are the sizes of values of fixed size, by their type: true, false,
 // byte, short, integer, long, then two of their own length, timestamp, UUID.
-//
-//nolint:gochecknoglobals // a table that is never written
 var widths = [...]int{0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 
 // Types of values that say their length.
@@ -93,7 +91,7 @@ func (e *Event) Header(name string) string {
 		}
 		is, typ := string(b[1:1+n]) == name, int(b[1+n])
 		b = b[n+2:]
-		size := 0
+		var size int
 		switch {
 		case typ == typeBytes || typ == typeString:
 			if len(b) < 2 {

@@ -138,9 +138,5 @@ func askGemini(q *Request, v canon.Value) {
 
 // partsText returns the text of a content of Gemini's form.
 func partsText(content canon.Value) string {
-	var out string
-	for _, p := range content.Get("parts").Elems() {
-		out += p.Get("text").Str()
-	}
-	return out
+	return textOf(content.Get("parts"))
 }

@@ -25,8 +25,6 @@ type protocol struct {
 
 // protocols is all of them. The first whose form a message has reads it, so
 // those whose marks are unmistakable stand first.
-//
-//nolint:gochecknoglobals // a table that is never written
 var protocols = []protocol{
 	{Gemini, speaksGemini, (*Reader).gemini, askGemini},
 	{Responses, speaksResponses, (*Reader).responses, askResponses},

@@ -50,7 +50,8 @@ func TestEachProtocolIsRead(t *testing.T) {
 		{
 			"reasoning beside the completion", "/v1/chat/completions", "application/json",
 			`{"model":"grok","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":115,"completion_tokens_details":{"reasoning_tokens":100}}}`,
-			protocol.Answer{Protocol: "openai", Model: "grok"}, budget.Usage{Input: 10, Output: 5, Reasoning: 100},
+			protocol.Answer{Protocol: "openai", Model: "grok"},
+			budget.Usage{Input: 10, Output: 5, Reasoning: 100},
 		},
 		{
 			"a total that is more than its parts", "/v1beta/openai/chat/completions", "application/json",
@@ -61,21 +62,25 @@ func TestEachProtocolIsRead(t *testing.T) {
 		{
 			"usage of a Groq stream", "/openai/v1/chat/completions", "text/event-stream",
 			events(`{"model":"llama","choices":[{"index":0,"delta":{"content":"Hi"}}]}`, `{"choices":[],"x_groq":{"usage":{"prompt_tokens":2,"completion_tokens":1}}}`),
-			protocol.Answer{Protocol: "openai", Model: "llama", Text: "Hi"}, budget.Usage{Input: 2, Output: 1},
+			protocol.Answer{Protocol: "openai", Model: "llama", Text: "Hi"},
+			budget.Usage{Input: 2, Output: 1},
 		},
 		{
 			"Mistral's parts", "/v1/chat/completions", "application/json",
 			`{"object":"chat.completion","model":"magistral","choices":[{"message":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"Hi"}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`,
-			protocol.Answer{Protocol: "openai", Model: "magistral", Text: "Hi", Stop: "stop"}, budget.Usage{Input: 1, Output: 2},
+			protocol.Answer{Protocol: "openai", Model: "magistral", Text: "Hi", Stop: "stop"},
+			budget.Usage{Input: 1, Output: 2},
 		},
 		{
 			"audio has other prices", "/v1/chat/completions", "application/json",
 			`{"model":"m","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1,"prompt_tokens_details":{"audio_tokens":4}}}`,
-			protocol.Answer{Protocol: "openai", Model: "m", Unpriced: "tokens of audio have prices of their own"}, budget.Usage{Input: 9, Output: 1},
+			protocol.Answer{Protocol: "openai", Model: "m", Unpriced: "tokens of audio have prices of their own"},
+			budget.Usage{Input: 9, Output: 1},
 		},
 		{
 			"a reranking", "/v1/rerank", "application/json", `{"object":"list","data":[],"model":"rerank-2","usage":{"total_tokens":43}}`,
-			protocol.Answer{Protocol: "openai", Model: "rerank-2"}, budget.Usage{Input: 43},
+			protocol.Answer{Protocol: "openai", Model: "rerank-2"},
+			budget.Usage{Input: 43},
 		},
 		{
 			"converse", "/model/anthropic.claude-3-haiku-20240307-v1%3A0/converse", "application/json",
@@ -96,69 +101,82 @@ func TestEachProtocolIsRead(t *testing.T) {
 			"invoke-with-response-stream of Claude", "/model/anthropic.claude-v2/invoke-with-response-stream", protocol.EventStreamType,
 			chunk(`{"type":"message_start","message":{"model":"claude-2.0","usage":{"input_tokens":14,"output_tokens":1}}}`) + chunk(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}`) +
 				chunk(`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":10}}`) + chunk(`{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":14,"outputTokenCount":10}}`),
-			protocol.Answer{Protocol: "anthropic", Model: "claude-2.0", Text: "Hi", Stop: "end_turn"}, budget.Usage{Input: 14, Output: 10},
+			protocol.Answer{Protocol: "anthropic", Model: "claude-2.0", Text: "Hi", Stop: "end_turn"},
+			budget.Usage{Input: 14, Output: 10},
 		},
 		{
 			"invoke of Titan", "/model/amazon.titan-text-lite-v1/invoke", "application/json", `{"inputTextTokenCount":5,"results":[{"tokenCount":7,"outputText":"Hi","completionReason":"FINISH"}]}`,
-			protocol.Answer{Protocol: "bedrock", Model: "amazon.titan-text-lite-v1", Text: "Hi", Stop: "FINISH"}, budget.Usage{Input: 5, Output: 7},
+			protocol.Answer{Protocol: "bedrock", Model: "amazon.titan-text-lite-v1", Text: "Hi", Stop: "FINISH"},
+			budget.Usage{Input: 5, Output: 7},
 		},
 		{
 			"invoke of Llama", "/model/meta.llama3/invoke", "application/json", `{"generation":"Hi","prompt_token_count":5,"generation_token_count":2,"stop_reason":"stop"}`,
-			protocol.Answer{Protocol: "bedrock", Model: "meta.llama3", Text: "Hi", Stop: "stop"}, budget.Usage{Input: 5, Output: 2},
+			protocol.Answer{Protocol: "bedrock", Model: "meta.llama3", Text: "Hi", Stop: "stop"},
+			budget.Usage{Input: 5, Output: 2},
 		},
 		{
 			"invoke stream of Nova", "/model/amazon.nova-micro-v1:0/invoke-with-response-stream", protocol.EventStreamType,
 			chunk(`{"contentBlockDelta":{"delta":{"text":"Hi"},"contentBlockIndex":0}}`) + chunk(`{"messageStop":{"stopReason":"end_turn"}}`) + chunk(`{"metadata":{"usage":{"inputTokens":5,"outputTokens":2}}}`),
-			protocol.Answer{Protocol: "bedrock", Model: "amazon.nova-micro-v1:0", Text: "Hi", Stop: "end_turn"}, budget.Usage{Input: 5, Output: 2},
+			protocol.Answer{Protocol: "bedrock", Model: "amazon.nova-micro-v1:0", Text: "Hi", Stop: "end_turn"},
+			budget.Usage{Input: 5, Output: 2},
 		},
 		{
 			"Cohere 1", "/v1/chat", "application/json", `{"text":"Hi","generation_id":"g","finish_reason":"COMPLETE","tool_calls":[{"name":"f","parameters":{"a":1}}],"meta":{"billed_units":{"input_tokens":5.0,"output_tokens":2}}}`,
-			protocol.Answer{Protocol: "cohere", Text: "Hi", Stop: "COMPLETE", Calls: []protocol.ToolCall{{Name: "f", Arguments: `{"a":1}`}}}, budget.Usage{Input: 5, Output: 2},
+			protocol.Answer{Protocol: "cohere", Text: "Hi", Stop: "COMPLETE", Calls: []protocol.ToolCall{{Name: "f", Arguments: `{"a":1}`}}},
+			budget.Usage{Input: 5, Output: 2},
 		},
 		{
 			"Cohere 1 as lines", "/v1/chat", "application/stream+json",
 			ndjson(`{"is_finished":false,"event_type":"stream-start","generation_id":"g"}`, `{"event_type":"text-generation","text":"Hi"}`, `{"is_finished":true,"event_type":"stream-end","finish_reason":"COMPLETE","response":{"text":"Hi","meta":{"billed_units":{"input_tokens":5,"output_tokens":2}}}}`),
-			protocol.Answer{Protocol: "cohere", Text: "Hi", Stop: "COMPLETE"}, budget.Usage{Input: 5, Output: 2},
+			protocol.Answer{Protocol: "cohere", Text: "Hi", Stop: "COMPLETE"},
+			budget.Usage{Input: 5, Output: 2},
 		},
 		{
 			"Cohere 2 as events", "/v2/chat", "text/event-stream",
 			events(`{"type":"message-start","delta":{"message":{"role":"assistant"}}}`, `{"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"Hi"}}}}`,
 				`{"type":"tool-call-start","index":0,"delta":{"message":{"tool_calls":{"id":"t","function":{"name":"f","arguments":""}}}}}`, `{"type":"tool-call-delta","index":0,"delta":{"message":{"tool_calls":{"function":{"arguments":"{}"}}}}}`,
 				`{"type":"message-end","delta":{"finish_reason":"TOOL_CALL","usage":{"billed_units":{"input_tokens":5,"output_tokens":2},"tokens":{"input_tokens":71,"output_tokens":2}}}}`),
-			protocol.Answer{Protocol: "cohere", Text: "Hi", Stop: "TOOL_CALL", Calls: []protocol.ToolCall{{ID: "t", Name: "f", Arguments: "{}"}}}, budget.Usage{Input: 5, Output: 2},
+			protocol.Answer{Protocol: "cohere", Text: "Hi", Stop: "TOOL_CALL", Calls: []protocol.ToolCall{{ID: "t", Name: "f", Arguments: "{}"}}},
+			budget.Usage{Input: 5, Output: 2},
 		},
 		{
 			"Ollama as lines", "/api/chat", "application/x-ndjson",
 			ndjson(`{"model":"llama3","created_at":"x","message":{"role":"assistant","content":"H"},"done":false}`, `{"model":"llama3","created_at":"x","message":{"content":"i","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]},"done":false}`,
 				`{"model":"llama3","created_at":"x","message":{"content":""},"done":true,"done_reason":"stop","prompt_eval_count":17,"eval_count":3}`),
-			protocol.Answer{Protocol: "ollama", Model: "llama3", Text: "Hi", Stop: "stop", Calls: []protocol.ToolCall{{Name: "f", Arguments: `{"a":1}`}}}, budget.Usage{Input: 17, Output: 3},
+			protocol.Answer{Protocol: "ollama", Model: "llama3", Text: "Hi", Stop: "stop", Calls: []protocol.ToolCall{{Name: "f", Arguments: `{"a":1}`}}},
+			budget.Usage{Input: 17, Output: 3},
 		},
 		{
 			"Ollama's generate", "/api/generate", "application/json", `{"model":"llama3","created_at":"x","response":"Hi","done":true,"prompt_eval_count":4,"eval_count":2}`,
-			protocol.Answer{Protocol: "ollama", Model: "llama3", Text: "Hi"}, budget.Usage{Input: 4, Output: 2},
+			protocol.Answer{Protocol: "ollama", Model: "llama3", Text: "Hi"},
+			budget.Usage{Input: 4, Output: 2},
 		},
 		{
 			"results of a batch of Anthropic", "/v1/messages/batches/b/results", "application/x-jsonl",
 			ndjson(`{"custom_id":"1","result":{"type":"succeeded","message":{"type":"message","model":"claude-sonnet-4-5","content":[{"type":"text","text":"A"}],"usage":{"input_tokens":1,"output_tokens":2}}}}`,
 				`{"custom_id":"2","result":{"type":"errored","error":{}}}`,
 				`{"custom_id":"3","result":{"type":"succeeded","message":{"type":"message","model":"claude-sonnet-4-5","content":[{"type":"text","text":"B"}],"usage":{"input_tokens":10,"output_tokens":20}}}}`),
-			protocol.Answer{Protocol: "anthropic", Model: "claude-sonnet-4-5", Text: "AB", Unpriced: "answers of a batch have prices of their own"}, budget.Usage{Input: 11, Output: 22},
+			protocol.Answer{Protocol: "anthropic", Model: "claude-sonnet-4-5", Text: "AB", Unpriced: "answers of a batch have prices of their own"},
+			budget.Usage{Input: 11, Output: 22},
 		},
 		{
 			"results of a batch of OpenAI", "/v1/files/f/content", "application/octet-stream",
 			ndjson(`{"custom_id":"1","response":{"status_code":200,"body":{"object":"chat.completion","model":"gpt-4o","choices":[{"message":{"content":"A"}}],"usage":{"prompt_tokens":1,"completion_tokens":2}}}}`),
-			protocol.Answer{Protocol: "openai", Model: "gpt-4o", Text: "A", Unpriced: "answers of a batch have prices of their own"}, budget.Usage{Input: 1, Output: 2},
+			protocol.Answer{Protocol: "openai", Model: "gpt-4o", Text: "A", Unpriced: "answers of a batch have prices of their own"},
+			budget.Usage{Input: 1, Output: 2},
 		},
 		{
 			"counts of a Gemini stream grow", "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", "text/event-stream",
 			events(`{"candidates":[{"content":{"parts":[{"text":"H"}]}}],"usageMetadata":{"promptTokenCount":9,"thoughtsTokenCount":4}}`,
 				`{"candidates":[{"content":{"parts":[{"text":"i"}]},"finishReason":"STOP"}],"usageMetadata":{"candidatesTokenCount":2,"thoughtsTokenCount":5}}`),
-			protocol.Answer{Protocol: "gemini", Model: "gemini-2.5-flash", Text: "Hi", Stop: "STOP"}, budget.Usage{Input: 9, Output: 2, Reasoning: 5},
+			protocol.Answer{Protocol: "gemini", Model: "gemini-2.5-flash", Text: "Hi", Stop: "STOP"},
+			budget.Usage{Input: 9, Output: 2, Reasoning: 5},
 		},
 		{
 			"a stream without headers", "/v1/messages", "application/octet-stream",
 			"event: message_start\n" + events(`{"type":"message_start","message":{"model":"claude","usage":{"input_tokens":3,"output_tokens":1}}}`),
-			protocol.Answer{Protocol: "anthropic", Model: "claude"}, budget.Usage{Input: 3, Output: 1},
+			protocol.Answer{Protocol: "anthropic", Model: "claude"},
+			budget.Usage{Input: 3, Output: 1},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -203,12 +221,12 @@ func TestWhatAnAnswerStatesBesides(t *testing.T) {
 	}
 	for cost, want := range map[string]string{"0.00014": "0.00014", "1.4e-05": "0.000014", "0": "0", "-1": "", `"x"`: "", "1e400": ""} {
 		got := protocol.Read(protocol.Origin{Type: "application/json"}, []byte(`{"model":"openai/gpt-4o","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"cost":`+cost+`}}`))
-		if s := ""; got.Stated != nil {
-			if s = got.Stated.String(); s != want {
-				t.Errorf("cost %s = %q, want %q", cost, s, want)
-			}
-		} else if want != "" {
-			t.Errorf("cost %s is not read", cost)
+		var s string
+		if got.Stated != nil {
+			s = got.Stated.String()
+		}
+		if s != want {
+			t.Errorf("cost %s = %q, want %q", cost, s, want)
 		}
 	}
 }
@@ -282,7 +300,9 @@ func TestEachRequestIsRead(t *testing.T) {
 		{
 			"chat completion", "/v1/chat/completions",
 			`{"model":"gpt-4o","stream":true,"messages":[{"role":"system","content":"S"},{"role":"user",` + long + `},{"role":"assistant","content":null,"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"R"}],"tools":[{"type":"function","function":{"name":"f"}}]}`,
-			"openai", "gpt-4o", true, "system user assistant tool", "S Hi", []protocol.ToolResult{{ID: "c", Name: "f", Text: "R"}}, "f",
+			"openai", "gpt-4o", true, "system user assistant tool", "S Hi",
+			[]protocol.ToolResult{{ID: "c", Name: "f", Text: "R"}},
+			"f",
 		},
 		{"embeddings", "/v1/embeddings", `{"model":"e","input":["a","b"]}`, "openai", "e", false, "user user", "a b", nil, ""},
 		{
@@ -292,12 +312,16 @@ func TestEachRequestIsRead(t *testing.T) {
 		{
 			"responses", "/v1/responses",
 			`{"model":"gpt-5","instructions":"S","input":[{"role":"user","content":[{"type":"input_text","text":"Hi"}]},{"type":"reasoning"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"R"}],"tools":[{"type":"function","name":"f"},{"type":"web_search"}]}`,
-			"responses", "gpt-5", false, "system user assistant tool", "S Hi", []protocol.ToolResult{{ID: "c", Name: "f", Text: "R"}}, "f web_search",
+			"responses", "gpt-5", false, "system user assistant tool", "S Hi",
+			[]protocol.ToolResult{{ID: "c", Name: "f", Text: "R"}},
+			"f web_search",
 		},
 		{
 			"messages without /v1", "/messages",
 			`{"model":"claude","system":[{"type":"text","text":"S"}],"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":[{"type":"text","text":"R"}]}]}],"tools":[{"name":"f"}]}`,
-			"anthropic", "claude", false, "system user assistant user", "S Hi", []protocol.ToolResult{{ID: "t", Name: "f", Text: "R", Failed: true}}, "f",
+			"anthropic", "claude", false, "system user assistant user", "S Hi",
+			[]protocol.ToolResult{{ID: "t", Name: "f", Text: "R", Failed: true}},
+			"f",
 		},
 		{"count_tokens", "/v1/messages/count_tokens", `{"model":"claude","messages":[{"role":"user","content":"Hi"}]}`, "anthropic", "claude", false, "user", "Hi", nil, ""},
 		{
@@ -307,12 +331,16 @@ func TestEachRequestIsRead(t *testing.T) {
 		{
 			"generateContent", "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
 			`{"systemInstruction":{"parts":[{"text":"S"}]},"contents":[{"role":"user","parts":[{"text":"Hi"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"r":1}}}]}],"tools":[{"functionDeclarations":[{"name":"f"}]}]}`,
-			"gemini", "gemini-2.5-flash", true, "system user model user", "S Hi", []protocol.ToolResult{{Name: "f", Text: `{"r":1}`}}, "f",
+			"gemini", "gemini-2.5-flash", true, "system user model user", "S Hi",
+			[]protocol.ToolResult{{Name: "f", Text: `{"r":1}`}},
+			"f",
 		},
 		{
 			"converse", "/model/us.amazon.nova%3A0/converse-stream",
 			`{"system":[{"text":"S"}],"messages":[{"role":"user","content":[{"text":"Hi"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"t","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"t","status":"error","content":[{"text":"R"}]}}]}],"toolConfig":{"tools":[{"toolSpec":{"name":"f"}}]}}`,
-			"bedrock", "us.amazon.nova:0", true, "system user assistant user", "S Hi", []protocol.ToolResult{{ID: "t", Name: "f", Text: "R", Failed: true}}, "f",
+			"bedrock", "us.amazon.nova:0", true, "system user assistant user", "S Hi",
+			[]protocol.ToolResult{{ID: "t", Name: "f", Text: "R", Failed: true}},
+			"f",
 		},
 		{"invoke of Claude", "/model/anthropic.claude-v2/invoke", `{"anthropic_version":"bedrock-2023-05-31","messages":[{"role":"user","content":"Hi"}]}`, "anthropic", "anthropic.claude-v2", false, "user", "Hi", nil, ""},
 		{"Cohere", "/v1/chat", `{"model":"command","message":"Hi","chat_history":[{"role":"USER","message":"S"}],"tool_results":[{"call":{"name":"f"},"outputs":[{"r":1}]}]}`, "cohere", "command", false, "USER user tool", "S Hi", []protocol.ToolResult{{Name: "f", Text: `[{"r":1}]`}}, ""},

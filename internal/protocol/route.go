@@ -15,8 +15,6 @@ type Route struct {
 
 // routes are the ends of paths that ask a model for something, longest first
 // where one ends in another.
-//
-//nolint:gochecknoglobals // a table that is never written
 var routes = []struct {
 	end string
 	Route
@@ -88,8 +86,6 @@ func Find(method, path string) (r Route, ok bool) {
 
 // socketEnds are the ends of paths at which models are spoken to over a
 // WebSocket and nothing else.
-//
-//nolint:gochecknoglobals // a table that is never written
 var socketEnds = []string{"/realtime", "BidiGenerateContent"}
 
 // IsSocket reports whether a WebSocket at that path leads to a model.
