@@ -28,6 +28,7 @@ func (r *Reader) responses(v canon.Value) {
 	case "response.completed", "response.incomplete", "response.failed", "response.done":
 		r.stop(v.Get("response").Get("status").Str())
 		r.responsesUsage(v.Get("response").Get("usage"))
+		r.responsesUsage(v.Get("usage")) // xAI has it beside
 		r.finish()
 	}
 }
