@@ -58,8 +58,12 @@ the summary and nothing else.`,
 			if err != nil {
 				return err
 			}
+			how, err := capture.ParseSockets(sockets)
+			if err != nil {
+				return err
+			}
 			a.status = exitRecorder
-			return a.record(cmd.Context(), agent, upstreams, title, capture.Sockets(sockets))
+			return a.record(cmd.Context(), agent, upstreams, title, how)
 		},
 	}
 	cmd.Flags().StringArrayVar(&upstreams, "upstream", nil, "where a provider really is, as NAME=URL; may be given more than once")
