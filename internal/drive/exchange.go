@@ -31,7 +31,7 @@ func (b Boundary) Place() (ref ledger.Ref, ok bool) { return b.under, b.path != 
 // ended exactly once, with [Exchange.End], unless Begin gave an error.
 type Exchange struct {
 	s       *Session
-	n       int64  // of the call entry
+	n       int64 // of the call entry
 	id      canon.Digest
 	begun   *group // of the call entry
 	key     effect.Key

@@ -127,3 +127,44 @@ func TestDetailsSayWhatACallAsks(t *testing.T) {
 		t.Errorf("tool_calls = %s", got)
 	}
 }
+
+// Two runs whose sockets say other things are not the same.
+func TestDiffComparesTheMessagesOfSockets(t *testing.T) {
+	t.Parallel()
+	store := memory.New(nil)
+	run := func(messages ...string) ledger.RunID {
+		r := record(t, store)
+		x := r.ask("/v1/realtime", "")
+		for i, m := range messages {
+			data := canon.Object(canon.M("after", canon.Int(int64(len(m)+i))), canon.M("dir", canon.String(m[:2])), canon.M("op", canon.String("text")), canon.M("seq", canon.Int(int64(i))))
+			if err := x.Message(protocol.SocketMessage, data, ledger.Content{Name: "message", Type: "text/plain", Bytes: []byte(m)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.end(x, effect.Outcome{Status: effect.OK, Data: canon.Object(canon.M("status", canon.Int(101)))})
+		return r.seal()
+	}
+	a := run("ou hi", "in hello", "ou and?", "in bye")
+	for _, test := range []struct {
+		name  string
+		b     ledger.RunID
+		kinds string
+	}{
+		{"the same", run("ou hi", "in hello", "ou and?", "in bye"), ""},
+		{"another order of the directions", run("ou hi", "ou and?", "in hello", "in bye"), ""},
+		{"another message", run("ou hi", "in hello", "ou what?", "in bye"), "different"},
+		{"one fewer", run("ou hi", "in hello", "ou and?"), "missing"},
+	} {
+		report, err := insight.Diff(t.Context(), store, a, test.b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kinds string
+		for _, d := range report.Divergences {
+			kinds += string(d.Kind)
+		}
+		if kinds != test.kinds {
+			t.Errorf("%s: %q, want %q: %s", test.name, kinds, test.kinds, report.Value())
+		}
+	}
+}
