@@ -144,7 +144,7 @@ func BenchmarkSocket(b *testing.B) {
 	live := newRig(b).record(up.URL)
 	for _, c := range []struct{ name, url string }{{"direct", up.URL}, {"relayed", live.url}} {
 		b.Run(c.name, func(b *testing.B) {
-			conn, _, err := websocket.Dial(b.Context(), c.url+"/v1/realtime", nil)
+			conn, _, err := websocket.Dial(b.Context(), c.url+"/v1/realtime", nil) //nolint:bodyclose // it is the socket
 			if err != nil {
 				b.Fatal(err)
 			}
