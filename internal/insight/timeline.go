@@ -41,7 +41,10 @@ type Call struct {
 	imported bool // from a file of another tool
 
 	protocol.Answer
-	Cost *budget.Pico // nil: not known
+	// Asked says that the answer names no model: the one here is the one that
+	// was asked.
+	Asked bool
+	Cost  *budget.Pico // nil: not known
 	// Priced names the prices by which the cost is known: the version of a
 	// list, or what the answer stated.
 	Priced string
@@ -175,7 +178,7 @@ func (t *timeline) outcome(ctx context.Context, o *ledger.Opened) error {
 		c.told(imported)
 	}
 	if c.Model == "" {
-		c.Model = asked
+		c.Asked, c.Model = true, asked
 	}
 	if c.Model == "" && c.Kind == kindModel {
 		if c.Model, err = t.asked(ctx, c); err != nil {

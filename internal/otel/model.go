@@ -30,7 +30,9 @@ func (e *exporter) model(s *span, c *insight.Call, d, answer *insight.Detail) {
 	s.attrs.text("gen_ai.operation.name", op)
 	s.attrs.text("gen_ai.provider.name", provider(data.Get("upstream").Str(), path))
 	s.attrs.text("gen_ai.request.model", model)
-	s.attrs.text("gen_ai.response.model", c.Model)
+	if !c.Asked {
+		s.attrs.text("gen_ai.response.model", c.Model)
+	}
 	if h := e.host(data.Get("upstream").Str()); h != nil {
 		s.attrs.text("server.address", h.Hostname())
 		if port, err := strconv.ParseInt(h.Port(), 10, 64); err == nil {

@@ -84,10 +84,11 @@ func (r *Reader) openaiUsage(u canon.Value) {
 		}
 	}
 	r.usage = usage{
-		seen: true, inclusive: true, thinking: true, input: input, output: output,
-		read:      max(count(u, "prompt_tokens_details", "cached_tokens"), count(u, "prompt_cache_hit_tokens")),
+		seen: true, inclusive: true, thinking: !u.Has("reasoning_tokens"), input: input, output: output,
+		// DeepSeek, and xAI over gRPC, have names of their own.
+		read:      max(count(u, "prompt_tokens_details", "cached_tokens"), count(u, "prompt_cache_hit_tokens"), count(u, "cached_prompt_text_tokens")),
 		write:     count(u, "prompt_tokens_details", "cache_write_tokens"),
-		reasoning: count(u, "completion_tokens_details", "reasoning_tokens"),
+		reasoning: max(count(u, "completion_tokens_details", "reasoning_tokens"), count(u, "reasoning_tokens")),
 	}
 	// xAI and others count the reasoning beside the completion: then only the
 	// three together are the total.
