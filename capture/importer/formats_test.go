@@ -39,8 +39,8 @@ func calls(t *testing.T, r *rig, run ledger.RunID) string {
 		if u := c.Usage; u != nil {
 			line += fmt.Sprintf(" %d+%d in %d+%d out", u.Input, u.CacheRead, u.Output, u.Reasoning)
 		}
-		if len(c.Tools) > 0 {
-			line += " asks " + strings.Join(c.Tools, ",")
+		if len(c.Calls) > 0 {
+			line += " asks " + strings.Join(c.Tools(), ",")
 		}
 		if c.Status != effect.Error || c.Code != importer.ErrEvidenceOnly.Error() {
 			t.Errorf("%s: status %s %s, want evidence only", line, c.Status, c.Code)

@@ -35,7 +35,7 @@ const (
 
 func (a *app) recordCommand() *cobra.Command {
 	var upstreams []string
-	var title string
+	var title, sockets string
 	cmd := &cobra.Command{
 		Use: "record -- CMD…", Short: "Run an agent and record its model and tool calls", GroupID: "record",
 		Long: `Run an agent and record its model and MCP calls.
@@ -58,18 +58,24 @@ the summary and nothing else.`,
 			if err != nil {
 				return err
 			}
+			how, err := capture.ParseSockets(sockets)
+			if err != nil {
+				return err
+			}
 			a.status = exitRecorder
-			return a.record(cmd.Context(), agent, upstreams, title)
+			return a.record(cmd.Context(), agent, upstreams, title, how)
 		},
 	}
 	cmd.Flags().StringArrayVar(&upstreams, "upstream", nil, "where a provider really is, as NAME=URL; may be given more than once")
 	cmd.Flags().StringVar(&title, "title", "", "what lists call the run (default: the command)")
+	cmd.Flags().StringVar(&sockets, "websocket", "auto", "what becomes of WebSockets: relay, refuse, or auto: refuse the first one where HTTP will do")
 	return cmd
 }
 
 func (a *app) replayCommand() *cobra.Command {
 	var o capture.ReplayOptions
 	var f proveFlags
+	var pace string
 	cmd := &cobra.Command{
 		Use: "replay RUN [-- CMD…]", ValidArgsFunction: a.complete(1), Short: "Run the agent again, every answer from the record; or prove a trajectory", GroupID: "replay",
 		Long: `Run the agent again and answer its model and MCP calls from the record of RUN,
@@ -88,7 +94,7 @@ suspension. Without any of the three it is --verify. Pins (--compiler, --signer,
 --policy-set, --root, --expect-head, --world) find drift. The exit status is 3 if
 a check failed, 1 if not everything could be checked.`,
 		Example: example(
-			"reprise replay last -- node agent.mjs", "reprise replay last --pace 1 -- node agent.mjs", "reprise replay 0190a1 --json -- node agent.mjs",
+			"reprise replay last -- node agent.mjs", "reprise replay last --pace original -- node agent.mjs", "reprise replay 0190a1 --json -- node agent.mjs",
 			"reprise replay last --verify --fold-world --policy-trace", "reprise replay last --verify --signer signer.pub --policy-set 4ab6… --expect-head 61:3f9a…",
 			"reprise replay last --verify --at 12 --json",
 		),
@@ -105,12 +111,15 @@ a check failed, 1 if not everything could be checked.`,
 			if err != nil {
 				return err
 			}
+			if o.Pace, err = capture.ParsePace(pace); err != nil {
+				return err
+			}
 			return a.replay(cmd.Context(), own[0], agent, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.AnyCredential, "any-credential", false, "match calls that were recorded with another credential")
 	f.register(cmd)
-	cmd.Flags().Float64Var(&o.Pace, "pace", 0, "how fast answers come: 0 at once, 1 as they were recorded, 2 twice as fast")
+	cmd.Flags().StringVar(&pace, "pace", "none", "how fast answers come: none (at once), original (as they came), or so many times as fast")
 	return cmd
 }
 
@@ -200,7 +209,7 @@ func (a *app) signals() (list <-chan os.Signal, stop func()) {
 	return ch, func() { signal.Stop(ch) }
 }
 
-func (a *app) record(ctx context.Context, agent, upstreams []string, title string) error {
+func (a *app) record(ctx context.Context, agent, upstreams []string, title string, sockets capture.Sockets) error {
 	ctx = context.WithoutCancel(ctx) // the agent decides when it ends
 	s, err := a.openNew(ctx)
 	if err != nil {
@@ -211,7 +220,7 @@ func (a *app) record(ctx context.Context, agent, upstreams []string, title strin
 	if err != nil {
 		return err
 	}
-	o.Title = title
+	o.Title, o.Sockets = title, sockets
 	signals, stop := a.signals()
 	o.Signals = signals
 	defer stop()

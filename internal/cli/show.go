@@ -13,6 +13,7 @@ import (
 	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/budget"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -77,7 +78,7 @@ func (a *app) show(ctx context.Context, name string, f showFlags) error {
 }
 
 // prices returns the built-in prices, and those of the user before them.
-func (a *app) prices(file string) (budget.Table, error) {
+func (a *app) prices(file string) (insight.PriceList, error) {
 	if file == "" {
 		file = a.lookup("REPRISE_PRICES")
 	}
@@ -85,13 +86,13 @@ func (a *app) prices(file string) (budget.Table, error) {
 	if file != "" {
 		var err error
 		if own, err = os.ReadFile(file); err != nil {
-			return budget.Table{}, fault.Wrap(ErrFile, "cli.prices", err, "the prices")
+			return insight.PriceList{}, fault.Wrap(ErrFile, "cli.prices", err, "the prices")
 		}
 	}
 	return insight.Prices(own)
 }
 
-func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices budget.Table) error {
+func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices insight.PriceList) error {
 	a := s.a
 	r, err := s.summary(ctx, info)
 	if err != nil {
@@ -150,7 +151,7 @@ func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices b
 		if c.Timed() {
 			took = duration(c.Took)
 		}
-		t.add(number(c.Step), fmt.Sprint(c.N), c.Kind, strings.Repeat("  ", c.Depth)+clean(c.Name), model, in, out, cost(c.Cost), took, a.callStatus(c), clean(strings.Join(c.Tools, ", ")))
+		t.add(number(c.Step), fmt.Sprint(c.N), c.Kind, strings.Repeat("  ", c.Depth)+clean(c.Name), model, in, out, cost(c.Cost), took, a.callStatus(c), clean(strings.Join(c.Tools(), ", ")))
 	}
 	if len(calls) == 0 {
 		a.printf("%s\n", a.out.warn("no calls: nothing came through the recorder"))
@@ -391,8 +392,8 @@ func (a *app) part(p *insight.Part) {
 		a.printf("%s\n", a.out.warn("not there: "+p.Gone))
 	case p.Plain == nil:
 		a.printf("%s\n", a.out.dim("in a coding that is not shown; --raw writes the bytes"))
-	case strings.HasPrefix(p.Type, "text/event-stream"):
-		a.answer(insight.Read(p.Type, p.Plain), p.Plain)
+	case p.Answer != nil && protocol.Tells(p.Type):
+		a.answer(p.Answer, p)
 	default:
 		if text, ok := insight.Pretty(p.Plain); ok {
 			a.printf("%s\n", cleanBlock(string(text)))
@@ -404,21 +405,17 @@ func (a *app) part(p *insight.Part) {
 	}
 }
 
-// answer prints what an event stream says, put together.
-func (a *app) answer(r insight.Answer, stream []byte) {
-	n := int64(0)
-	for range insight.Events(stream) {
-		n++
-	}
-	a.printf("%s\n", a.out.dim(plural(n, "event")+", put together; --raw writes them as they came"))
+// answer prints what a stream says, put together.
+func (a *app) answer(r *protocol.Answer, p *insight.Part) {
+	a.printf("%s\n", a.out.dim(plural(protocol.CountEvents(p.Type, p.Plain), "event")+", put together; --raw writes them as they came"))
 	if r.Text != "" {
 		a.printf("%s\n", cleanBlock(r.Text))
 	}
-	for _, t := range r.Tools {
+	for _, t := range r.Tools() {
 		a.printf("asks for %s\n", a.out.name(clean(t)))
 	}
-	if r.Text == "" && len(r.Tools) == 0 {
-		a.printf("%s\n", cleanBlock(string(stream)))
+	if r.Text == "" && len(r.Calls) == 0 && isText(p.Plain) {
+		a.printf("%s\n", cleanBlock(string(p.Plain)))
 	}
 }
 

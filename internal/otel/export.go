@@ -14,7 +14,6 @@ import (
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
-	"github.com/reprise-dev/reprise/kernel/budget"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -37,7 +36,7 @@ type Options struct {
 	// Version is the version of the scope; empty: none.
 	Version string
 	// Prices are for the cost of calls; the zero value leaves it out.
-	Prices budget.Table
+	Prices insight.PriceList
 }
 
 // Export writes the spans of a run to w and returns how many there are.

@@ -136,7 +136,7 @@ func output(c *insight.Call, reasons []string) canon.Value {
 	if c.Text != "" {
 		parts = append(parts, textPart(c.Text))
 	}
-	for _, name := range c.Tools {
+	for _, name := range c.Tools() {
 		parts = append(parts, toolCall(canon.Value{}, canon.String(name), canon.Value{}))
 	}
 	if len(parts) == 0 {

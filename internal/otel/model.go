@@ -7,6 +7,7 @@ import (
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/insight"
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/canon"
 )
 
@@ -29,7 +30,9 @@ func (e *exporter) model(s *span, c *insight.Call, d, answer *insight.Detail) {
 	s.attrs.text("gen_ai.operation.name", op)
 	s.attrs.text("gen_ai.provider.name", provider(data.Get("upstream").Str(), path))
 	s.attrs.text("gen_ai.request.model", model)
-	s.attrs.text("gen_ai.response.model", c.Model)
+	if !c.Asked {
+		s.attrs.text("gen_ai.response.model", c.Model)
+	}
 	if h := e.host(data.Get("upstream").Str()); h != nil {
 		s.attrs.text("server.address", h.Hostname())
 		if port, err := strconv.ParseInt(h.Port(), 10, 64); err == nil {
@@ -163,7 +166,7 @@ func ending(body string) (id string, reasons []string) {
 	if err == nil {
 		return firstText(v, "id", "responseId"), finishReasons(v)
 	}
-	for data := range insight.Events([]byte(body)) {
+	for data := range protocol.Events([]byte(body)) {
 		v, err := canon.Parse(data)
 		if err != nil {
 			continue
