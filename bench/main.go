@@ -61,6 +61,7 @@ type part struct {
 
 var parts = []part{
 	{"verify", (*bench).verify},
+	{"trajectories", (*bench).trajectories},
 	{"append", (*bench).durable},
 	{"proxy", (*bench).proxies},
 	{"storage", (*bench).storage},
