@@ -29,7 +29,7 @@ budget and the policies; it is executed, or suspended until somebody approves
 it, or refused. Only a commit changes the world, every commit is signed, and
 every refusal is in the ledger too.`,
 		Example: example("reprise trajectory run task.yaml", "reprise approve last", "reprise trajectory compensate last"),
-		Args:    exactly(0, "run, resume, revoke, restore, halt, clear, compensate, propose or finish"),
+		Args:    exactly(0, "run, resume, revoke, restore, halt, clear, compensate, propose, finish or rerun"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
@@ -37,6 +37,7 @@ every refusal is in the ledger too.`,
 		a.trajectoryWrit("revoke", "Take a writ back: what it allows is no longer allowed", true),
 		a.trajectoryWrit("restore", "Give a writ again that was revoked", false),
 		a.trajectoryHalt(), a.trajectoryClear(), a.trajectoryCompensate(), a.trajectoryPropose(), a.trajectoryFinish(),
+		a.trajectoryRerun(),
 	)
 	return cmd
 }
