@@ -79,7 +79,7 @@ func openFile(path string) (*fileReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fileReader{f: f, r: bufio.NewReaderSize(f, 1<<20)}, nil
+	return &fileReader{f: f, r: bufio.NewReaderSize(f, 64<<10)}, nil
 }
 
 func (f *fileReader) close() { f.f.Close() }
