@@ -137,7 +137,7 @@ func (f *fileReader) next() (more bool, err error) {
 		e.Parts, e.contents = append(e.Parts, p), append(e.contents, c)
 	}
 	e.Scope = benchScope
-	if f.n++; f.n%heapEvery == 0 {
+	if f.n++; f.n%heapEvery == 1 {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		f.heap = max(f.heap, m.HeapInuse)
