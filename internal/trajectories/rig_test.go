@@ -124,7 +124,9 @@ func newRig(t *testing.T, env map[string]string) *rig {
 		Keys:   k,
 		Config: drive.Config{Store: memory.New(nil), Now: time.Now, Rand: rand.Reader, Signer: signer, Manifests: k.Manifests(), Holder: "test"},
 		World: live.World{Environ: func(name string) string { return env[name] }, More: map[string]live.Func{
-			"sleep": func(context.Context, *effect.Call) (effect.Outcome, error) { return effect.Outcome{Status: effect.OK}, nil },
+			"sleep": func(context.Context, *effect.Call) (effect.Outcome, error) {
+				return effect.Outcome{Status: effect.OK}, nil
+			},
 		}},
 	}}
 }
