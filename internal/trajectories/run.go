@@ -239,6 +239,8 @@ func (r *Runner) scriptAt(ctx context.Context, o *ledger.Opened) (Script, error)
 // an error the result says no more than which run it is, to be resumed.
 func (r *Runner) goOn(ctx context.Context, t *Run) (*Result, error) {
 	call := r.caller(t, t.script, t.redact)
+	t.session.Listen(r.listen(t))
+	defer r.swept(t.id)
 	var st drive.State
 	for {
 		m := trajectory.NewMachine()
