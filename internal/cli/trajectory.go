@@ -375,6 +375,10 @@ func (a *app) branchEngine(cmd *cobra.Command, args []string, note, script strin
 // trajectoryResult prints where a trajectory stands, and how to go on.
 func (s *opened) trajectoryResult(res *trajectories.Result, err error) error {
 	a := s.a
+	if err != nil && res != nil && res.Run != "" && !res.Done {
+		a.sayf("%s the trajectory stands still where it was; go on with\n", a.err.warn("‖"))
+		a.next(a.stderr, a.err, "trajectory resume "+short(res.Run)+a.flag())
+	}
 	if err != nil {
 		if errors.Is(err, drive.ErrSealed) {
 			return fault.New(drive.ErrSealed, "cli.trajectory", "the trajectory has ended and takes nothing more; branch from it")

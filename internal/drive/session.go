@@ -75,6 +75,7 @@ type Session struct {
 	lazy    bool
 	trunk   bool
 	record  *Reader // of the recorded run
+	listen  func(context.Context) ([]Arrival, error)
 
 	mu     sync.Mutex
 	seen   map[effect.Key]int64 // next occurrence, by path and match

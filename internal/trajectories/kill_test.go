@@ -45,7 +45,13 @@ func killed(t *testing.T, at int, before bool, dedupe string) (r *trajectories.R
 	t.Helper()
 	dir := t.TempDir()
 	file = filepath.Join(dir, "lines")
-	for name, text := range map[string]string{"task.yaml": fmt.Sprintf(killTask, os.Args[0], file, dedupe), "script.yaml": killScript} {
+	r, ok = killedIn(t, dir, at, before, fmt.Sprintf(killTask, os.Args[0], file, dedupe), killScript)
+	return r, file, ok
+}
+
+func killedIn(t *testing.T, dir string, at int, before bool, task, script string) (r *trajectories.Runner, ok bool) {
+	t.Helper()
+	for name, text := range map[string]string{"task.yaml": task, "script.yaml": script} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +65,7 @@ func killed(t *testing.T, at int, before bool, dedupe string) (r *trajectories.R
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return nil, file, false
+		return nil, false
 	case !errors.As(err, &exit) || !strings.Contains(err.Error(), "killed"):
 		t.Fatalf("the runner ended with %v: %s", err, out)
 	}
@@ -70,7 +76,7 @@ func killed(t *testing.T, at int, before bool, dedupe string) (r *trajectories.R
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return runnerOn(s, dir, later, "heir"), file, true
+	return runnerOn(s, dir, later, "heir"), true
 }
 
 // theRun returns the one run of a store; ok is false if its open was not
@@ -186,4 +192,59 @@ func TestAToolThatKnowsItsKeyRunsOnceThoughItIsCalledAgain(t *testing.T) {
 		return
 	}
 	t.Error("no kill fell between the tool's effect and its record")
+}
+
+// A process that is killed while a delegate works goes on with that delegate,
+// and opens no second one.
+func TestKilledWhileADelegateWorksThereIsOneDelegate(t *testing.T) {
+	t.Parallel()
+	const task = `
+task: Count the fruit
+agents: [{name: lead, model: {script: script.yaml}, writ: {delegation: {depth: 1}}}]
+tools: [{builtin: [kv, delegate]}]
+`
+	const script = `
+lead:
+  - calls: [{delegate: {task: Count the apples}}]
+  - text: Seven.
+lead/1:
+  - calls: [{kv_set: {key: apples, value: 7}}]
+  - text: There are seven.
+`
+	for at := 1; ; at++ {
+		r, wasKilled := killedIn(t, t.TempDir(), at, false, task, script)
+		if !wasKilled {
+			return
+		}
+		var parent ledger.RunID
+		for info, err := range r.Config.Store.Runs(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			parent = info.Run // the oldest is the last
+		}
+		if parent == "" {
+			continue
+		}
+		res, err := r.Resume(t.Context(), parent)
+		if errors.Is(err, drive.ErrSealed) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("killed behind append %d: %v", at, err)
+		}
+		runs := 0
+		for info, err := range r.Config.Store.Runs(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if runs++; !info.Sealed {
+				t.Errorf("killed behind append %d: run %s is not sealed", at, info.Run)
+			}
+			same(t, r, info.Run)
+		}
+		if !res.Done || res.Status != trajectories.StatusDone || runs != 2 {
+			t.Errorf("killed behind append %d: %s with %d runs, want done with 2: %+v", at, res.Status, runs, res.Agents)
+		}
+	}
 }
