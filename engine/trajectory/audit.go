@@ -302,7 +302,7 @@ func (a *Audit) pinned(c *Commit, msg []byte, fail func(code fault.Code, where, 
 
 // attached checks that what stands beside a commit is what its signature is
 // over.
-func (a *Audit) attached(e *ledger.Entry, c *Commit, f *ledger.Findings, fail func(code fault.Code, where, expected, found, msg string)) {
+func (*Audit) attached(e *ledger.Entry, c *Commit, f *ledger.Findings, fail func(code fault.Code, where, expected, found, msg string)) {
 	members := c.Attached.Members()
 	if len(members) != len(e.Parts) {
 		fail(ErrCommit, "attached", "", "", "the entry has other attachments than the commit is signed with")
