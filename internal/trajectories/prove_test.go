@@ -434,6 +434,19 @@ func TestADelegateIsProvenUnderItsOwnLedgerAndWrit(t *testing.T) {
 	}
 }
 
+func TestADelegateThatWaitsMakesTheProofPartial(t *testing.T) {
+	t.Parallel()
+	r := trajectoriestest.New(t, trajectoriestest.Tool{Declaration: book})
+	r.Policy(rules)
+	r.Propose("worker", "delegate", `{"task":"book it","tools":["book"]}`)
+	r.Propose("worker/1", "book", `{"id":"B1"}`)
+	run, _ := r.Run()
+	tree := prove(t, r, run, func(o *trajectories.ProveOptions) { o.Delegations = true })
+	if tree.Report.Verdict != replay.Partial {
+		t.Errorf("verdict = %s: %+v; want partial: both may go on", tree.Report.Verdict, first(tree.Report))
+	}
+}
+
 func TestABranchIsProvenOnItsSource(t *testing.T) {
 	t.Parallel()
 	r, run := story(t)
