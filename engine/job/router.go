@@ -1,0 +1,6 @@
+package job
+
+// RouteWeights are the weights of a final score.
+type RouteWeights struct {
+	Availability, Goal, Explore Nano
+}
