@@ -69,7 +69,8 @@ type recording struct {
 	parts    []drive.Part
 	resized  bool // the body is not as long as it was
 	broke    string
-	hold     func() // waits before the end; may be nil
+	after    time.Duration // what it took, where nobody knows when its parts came
+	hold     func()        // waits before the end; may be nil
 }
 
 func (h *handler) recorded(ctx context.Context, to route, c *effect.Call, x *drive.Exchange, o effect.Outcome) (*recording, error) {
@@ -89,6 +90,12 @@ func (h *handler) recorded(ctx context.Context, to route, c *effect.Call, x *dri
 	}
 	if err := addHeaders(a.trailers, o.Data.Get("trailers")); err != nil {
 		return nil, err
+	}
+	if h.p.o.Pace > 0 && !x.Has(drive.TimingName) {
+		var err error
+		if a.after, err = x.Took(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if !x.Has(ResponseName) {
 		return a, nil
@@ -145,6 +152,9 @@ func (h *handler) readdress(ctx context.Context, a *recording, now *rpc, x *driv
 
 // give writes the answer.
 func (a *recording) give(w http.ResponseWriter, r *http.Request, pace float64) {
+	if pace > 0 && a.after > 0 && !sleep(r.Context(), time.Duration(float64(a.after)/pace)) {
+		panic(http.ErrAbortHandler)
+	}
 	out := w.Header()
 	maps.Copy(out, a.headers)
 	exactly(out)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 )
 
 // The proxy beside the upstream itself and a bare reverse proxy, with 16
@@ -120,4 +122,42 @@ func cpuTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// The round trip of a message over a relayed WebSocket beside a direct one.
+func BenchmarkSocket(b *testing.B) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer func() { _ = c.CloseNow() }()
+		for {
+			typ, p, err := c.Read(r.Context())
+			if err != nil || c.Write(r.Context(), typ, p) != nil {
+				return
+			}
+		}
+	}))
+	defer up.Close()
+	message := []byte(`{"type":"response.output_text.delta","delta":"` + strings.Repeat("word ", 40) + `"}`)
+	live := newRig(b).record(up.URL)
+	for _, c := range []struct{ name, url string }{{"direct", up.URL}, {"relayed", live.url}} {
+		b.Run(c.name, func(b *testing.B) {
+			conn, _, err := websocket.Dial(b.Context(), c.url+"/v1/realtime", nil) //nolint:bodyclose // it is the socket
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = conn.CloseNow() }()
+			for b.Loop() {
+				if err := conn.Write(b.Context(), websocket.MessageText, message); err != nil {
+					b.Fatal(err)
+				}
+				if _, _, err := conn.Read(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	live.end()
 }

@@ -28,6 +28,19 @@
 // where that differs. It is never passed on and never given another's answer.
 // [Proxy.ReplayReport] says how the whole run compares.
 //
+// # WebSockets
+//
+// The request for a socket is the call, and how the socket closes its outcome.
+// Each message is an event of the call,
+//
+//	event    name "websocket.message", refs {call}, data {after, dir, frames, op, redacted, seq}, content "message"
+//
+// and is passed on when it is staged. [Sockets] says which sockets are refused
+// first, so that clients fall back to HTTP. In a replay the upstream's
+// messages come again when everything has come that the client had said
+// before; a message of the client that is not the recorded one closes the
+// socket.
+//
 // # Matching
 //
 // The match key is a digest of the upstream's name, the method, the path and
@@ -47,6 +60,11 @@
 // are found only if the coding is gzip, deflate or zstd and the body is not
 // streamed. A secret that a model spells over several events of a stream is
 // not found, because no event holds it.
+//
+// BUG: frames that carry no message (pings and pongs) are passed on and not
+// recorded, and what is offered to compress messages is taken out of the
+// handshake. A branch does not go on in the middle of a socket: one that is
+// not closed in the history is asked for anew.
 //
 // # Stdio servers
 //

@@ -1,5 +1,7 @@
 package capture
 
+import "net/http"
+
 // RedactParts redacts a text that comes in parts.
 func RedactParts(r *Redactor, parts ...string) string {
 	s := r.stream()
@@ -31,4 +33,9 @@ func Form(kind, body string) (string, []string, error) {
 	}
 	form, changed := r.normal(kind, []byte(body))
 	return string(form), changed, nil
+}
+
+// Cleaner returns what replaces secrets in the parts of an answer.
+func Cleaner(r *Redactor, h http.Header) func(dst, p []byte, last bool) []byte {
+	return r.cleaner(h).write
 }

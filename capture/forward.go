@@ -46,8 +46,14 @@ func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Re
 		return
 	}
 	a.head = a.outcomeHead()
+	a.pass(ctx)
+}
+
+// pass gives an answer to the client in the way that fits its length.
+func (a *answering) pass(ctx context.Context) {
+	resp := a.resp
 	switch {
-	case r.Method == http.MethodHead || resp.ContentLength == 0 || bodiless(resp.StatusCode):
+	case a.r.Method == http.MethodHead || resp.ContentLength == 0 || bodiless(resp.StatusCode):
 		a.short(ctx, nil)
 	case resp.ContentLength > 0 && resp.ContentLength <= holdMax:
 		a.held(ctx)
@@ -214,7 +220,7 @@ func exactly(h http.Header) {
 func (a *answering) short(ctx context.Context, body []byte, timing ...ledger.Content) {
 	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: a.names}
 	if len(body) > 0 {
-		stored, _, names, err := a.h.p.o.Redactor.safe(a.resp.Header.Get("Content-Encoding"), body, DefaultMaxRequest)
+		stored, names, err := a.h.p.o.Redactor.answer(a.resp.Header, body, DefaultMaxRequest)
 		if err != nil {
 			a.lost(ctx, err)
 		}
@@ -255,9 +261,10 @@ func (a *answering) held(ctx context.Context) {
 	}
 	// The bytes that came before the answer broke off go to the client, and
 	// then it breaks off for the client too.
-	stored, names := a.h.p.o.Redactor.Bytes(b[:n])
+	red := a.h.p.o.Redactor.cleaner(a.resp.Header)
+	stored := red.write(nil, b[:n], true)
 	o := effect.Outcome{
-		Status: effect.Interrupted, Redacted: join(a.names, names),
+		Status: effect.Interrupted, Redacted: join(a.names, red.found()),
 		Data:     a.head.With("broke", canon.String(a.breaker())),
 		Contents: []ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: stored}},
 	}
@@ -300,7 +307,7 @@ func (a *answering) stream(ctx context.Context) {
 	defer parts.Put(buf)
 	a.begin()
 	a.flush()
-	red := a.h.p.o.Redactor.stream()
+	red := a.h.p.o.Redactor.cleaner(a.resp.Header)
 	heard := newOverhearing(&a.to, a.resp.Header.Get("Content-Type"))
 	left := a.resp.ContentLength
 	var stored, last []byte
@@ -340,7 +347,7 @@ func (a *answering) stream(ctx context.Context) {
 			a.lost(ctx, err)
 		}
 	}
-	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: join(a.names, red.names)}
+	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: join(a.names, red.found())}
 	if broke != "" {
 		o.Status, o.Data = effect.Interrupted, a.head.With("broke", canon.String(broke))
 	}

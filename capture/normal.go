@@ -49,6 +49,11 @@ func Normalisers() []Normaliser {
 			Doc: "ids that clients draw anew for every session, and that no answer depends on",
 		},
 		{
+			Name: "realtime-ids", Version: 1, Kind: KindModel,
+			Drop: []string{"/event_id", "/item/id"},
+			Doc:  "ids that clients of realtime APIs draw for their own messages",
+		},
+		{
 			Name: "mcp-meta", Version: 1, Kind: KindMCP,
 			Drop: []string{
 				"/id", "/params/_meta/progressToken", "/params/_meta/traceparent", "/params/_meta/tracestate",

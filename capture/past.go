@@ -64,7 +64,9 @@ func (p *Proxy) Take(ctx context.Context, upstream string, e *Past) error {
 		o.Data = o.Data.With("trailers", canon.Array(t...))
 	}
 	if len(e.Response) > 0 {
-		stored, names := p.o.Redactor.Bytes(e.Response)
+		red := p.o.Redactor.cleaner(e.ResponseHeader)
+		stored := red.write(make([]byte, 0, len(e.Response)), e.Response, true)
+		names := red.found()
 		o.Redacted = join(a.names, names)
 		o.Contents = []ledger.Content{{Name: ResponseName, Type: contentType(e.ResponseHeader), Bytes: stored}}
 	}

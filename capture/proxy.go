@@ -24,8 +24,8 @@ const (
 	ErrTooLarge fault.Invalid = "capture.too_large"
 	// ErrBody means that the client broke off its request. Nothing was sent.
 	ErrBody fault.Invalid = "capture.request_broken"
-	// ErrNoUpgrade means that the client asked for another protocol, such as
-	// a WebSocket, which is not recorded yet. Clients fall back to HTTP.
+	// ErrNoUpgrade means that the client asked for a WebSocket where it can
+	// have the same over HTTP. Clients fall back; one that asks again gets it.
 	ErrNoUpgrade fault.Invalid = "capture.upgrade_refused"
 	// ErrUnreachable means that the upstream gave no answer. Look at its
 	// address, or try again.
@@ -70,6 +70,10 @@ type Options struct {
 	// Pace is how fast recorded answers are given: 0 at once, 1 as they came,
 	// 2 twice as fast.
 	Pace float64
+
+	// Sockets says what becomes of requests for a WebSocket; empty:
+	// [SocketsAuto]. A replay must have what its record had.
+	Sockets Sockets
 }
 
 // Recorded is a recorded run, as a replay looks at it beside the journal that
@@ -92,6 +96,8 @@ type Proxy struct {
 	mu       sync.Mutex
 	differ   []replay.Divergence
 	channels map[string]int64 // stdio servers so far, by their commands
+	altered  map[string]int64 // messages of sockets that only normalisers made equal, by these
+	declined map[string]bool  // sockets that were refused once, by upstream and path
 	conns    []net.Conn       // of shims
 	ended    bool
 	busy     sync.WaitGroup // what is being recorded
@@ -118,7 +124,7 @@ func New(s *drive.Session, o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{s: s, o: o, rules: rules, names: map[string]*Upstream{}, out: o.Transport, channels: map[string]int64{}}
+	p := &Proxy{s: s, o: o, rules: rules, names: map[string]*Upstream{}, out: o.Transport, channels: map[string]int64{}, declined: map[string]bool{}, altered: map[string]int64{}}
 	for i := range o.Upstreams {
 		p.names[o.Upstreams[i].Name] = &o.Upstreams[i]
 	}
@@ -180,8 +186,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.p.leave(nil)
-	if r.Header["Upgrade"] != nil {
-		h.refuseUpgrade(w, r)
+	if asksForSocket(r) {
+		h.socket(w, r)
 		return
 	}
 	body, err := readBody(w, r, h.p.o.MaxRequest)
@@ -204,6 +210,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.broken(w, err)
 		return
 	}
+	if h.probe(ctx, w, r, &call) {
+		return
+	}
 	x, err := h.p.s.Begin(ctx, call)
 	if err != nil {
 		body.keep() // a miss keeps the request for the report
@@ -215,23 +224,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.answer(ctx, w, r, to, &call, x)
-}
-
-// refuseUpgrade answers a request for another protocol. Codex asks for a
-// WebSocket first, takes 426 as no and goes on with HTTP; any other answer
-// makes it try again.
-func (h *handler) refuseUpgrade(w http.ResponseWriter, r *http.Request) {
-	data := canon.Object(
-		canon.M("upstream", canon.String(h.u.Name)),
-		canon.M("method", canon.String(r.Method)),
-		canon.M("url", canon.String(h.p.o.Redactor.Text(r.URL.EscapedPath()))),
-		canon.M("protocol", canon.String(strings.ToValidUTF8(r.Header.Get("Upgrade"), "\uFFFD"))),
-	)
-	if _, err := h.p.s.Note(context.WithoutCancel(r.Context()), -1, "capture.upgrade_refused", data); err != nil {
-		h.broken(w, err)
-		return
-	}
-	problem(w, http.StatusUpgradeRequired, ErrNoUpgrade, "only HTTP is recorded; go on without "+r.Header.Get("Upgrade"))
 }
 
 // broken answers when the recorder itself cannot go on: nothing is forwarded
@@ -267,9 +259,13 @@ func (h *handler) call(r *http.Request, to route, body []byte) (effect.Call, err
 		coding = ""
 	}
 	digest := canon.SHA256(form)
+	match := [][]byte{[]byte(h.u.Name), []byte(r.Method), []byte(target), digest[:]}
+	if to.upgrade != "" {
+		match = append(match, []byte(to.upgrade))
+	}
 	c := effect.Call{
 		Kind: to.kind, Name: to.name, Class: to.class, Norms: norms,
-		Match: effect.MatchKey([]byte(h.u.Name), []byte(r.Method), []byte(target), digest[:]),
+		Match: effect.MatchKey(match...),
 		Data: canon.Object(
 			canon.M("headers", canon.Array(headers...)),
 			canon.M("method", canon.String(r.Method)),
@@ -283,6 +279,12 @@ func (h *handler) call(r *http.Request, to route, body []byte) (effect.Call, err
 	}
 	if redacted != nil {
 		c.Data = c.Data.With("redacted", texts(redacted))
+	}
+	if t := red.headers(r.Trailer, nil, found); len(t) > 0 {
+		c.Data = c.Data.With("trailers", canon.Array(t...))
+	}
+	if to.upgrade != "" {
+		c.Data = c.Data.With("upgrade", canon.String(to.upgrade))
 	}
 	if r.Proto != "HTTP/1.1" {
 		c.Data = c.Data.With("proto", canon.String(r.Proto))

@@ -79,6 +79,20 @@ func (r *Redactor) Text(s string) string {
 // stream returns a replacer for bytes that come in parts.
 func (r *Redactor) stream() *replacer { return &replacer{f: r.find.Load()} }
 
+// Learn adds secrets to what is looked for: for readers of files that say what
+// is a secret. Unlike what passes by, all of them are kept; the caller bounds
+// their number.
+func (r *Redactor) Learn(secrets ...Secret) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range secrets {
+		if len(s.Value) >= minSecret && !placeholder(s.Value) && r.known[s.Value] == "" {
+			r.known[s.Value] = s.Name
+		}
+	}
+	r.find.Store(r.finder())
+}
+
 // learn adds a credential that passed by to what is looked for in bodies.
 func (r *Redactor) learn(name, value string) {
 	if len(value) < minSecret || placeholder(value) {

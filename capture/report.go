@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/reprise-dev/reprise/internal/drive"
-	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/kernel/replay"
@@ -42,7 +42,12 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 		d.Step = seen.steps[d.Now]
 		r.Diverge(d)
 	}
+	probes := 0
 	for _, left := range rec.Journal.Left() {
+		if left.Name == probeName {
+			probes++
+			continue
+		}
 		r.Diverge(replay.Divergence{
 			Kind: replay.Missing, What: "call", Name: left.Name, Recorded: left.Call.N, Now: -1, Nearest: -1,
 			Msg: fmt.Sprintf("%s at entry %d was recorded and did not come again", left.Name, left.Call.N),
@@ -59,7 +64,13 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 		{Name: "normalised", N: seen.normalised},
 	}
 	r.Remarks = append(r.Remarks, fmt.Sprintf("%d tools answered, %d ran in the agent itself", seen.toolsAnswered, seen.toolsInAgent()))
+	if probes > 0 {
+		r.Remarks = append(r.Remarks, fmt.Sprintf("%d recorded probes (%s) did not come again, which no answer depends on", probes, probeName))
+	}
 	for _, n := range seen.norms {
+		r.Remarks = append(r.Remarks, "normalised: "+n)
+	}
+	for _, n := range p.alterations() {
 		r.Remarks = append(r.Remarks, "normalised: "+n)
 	}
 	r.Remarks = append(r.Remarks, rec.Journal.Remarks()...)
@@ -190,50 +201,18 @@ func (r *ran) toolResults(ctx context.Context, reader *drive.Reader, n int64) er
 	if err != nil {
 		return err
 	}
-	v, err := canon.Parse(behind(o.Body.Get("data"), b))
-	if err != nil {
-		return nil //nolint:nilerr // a request that is not JSON holds no tool results that anybody could count
-	}
-	names := map[string]string{}
-	for _, m := range v.Get("messages").Elems() {
-		r.message(m, names)
-	}
-	for _, m := range v.Get("input").Elems() {
-		switch m.Get("type").Str() {
-		case "function_call", "custom_tool_call":
-			names[m.Get("call_id").Str()] = m.Get("name").Str()
-		case "function_call_output", "custom_tool_call_output":
-			r.results[m.Get("call_id").Str()] = names[m.Get("call_id").Str()]
-		}
-	}
-	for i, c := range v.Get("contents").Elems() {
-		for j, part := range c.Get("parts").Elems() {
-			if f := part.Get("functionResponse"); !f.IsZero() {
-				r.results[fmt.Sprintf("%d/%d/%s", i, j, f.Get("name").Str())] = f.Get("name").Str()
+	data := o.Body.Get("data")
+	q := protocol.ReadRequest(data.Get("url").Str(), behind(data, b))
+	for i := range q.Messages {
+		for j, t := range q.Messages[i].Results {
+			id := t.ID
+			if id == "" { // Gemini's have a name and a place
+				id = fmt.Sprintf("%d/%d/%s", i, j, t.Name)
 			}
+			r.results[id] = t.Name
 		}
 	}
 	return nil
-}
-
-// message notes the tool calls and results of one chat message.
-func (r *ran) message(m canon.Value, names map[string]string) {
-	for _, c := range m.Get("tool_calls").Elems() {
-		names[c.Get("id").Str()] = c.Get("function").Get("name").Str()
-	}
-	if m.Get("role").Str() == "tool" {
-		id := m.Get("tool_call_id").Str()
-		r.results[id] = names[id]
-	}
-	for _, part := range m.Get("content").Elems() {
-		switch part.Get("type").Str() {
-		case "tool_use":
-			names[part.Get("id").Str()] = part.Get("name").Str()
-		case "tool_result":
-			id := part.Get("tool_use_id").Str()
-			r.results[id] = names[id]
-		}
-	}
 }
 
 // toolsInAgent returns how many tool results came from no MCP tool. Agents

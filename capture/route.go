@@ -3,8 +3,8 @@ package capture
 import (
 	"bytes"
 	"net/http"
-	"strings"
 
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 )
@@ -22,30 +22,14 @@ type route struct {
 	name  string
 	class effect.Class
 	rpc   *rpc // of an MCP message
-}
 
-// modelRoutes are the ends of paths that ask a model for something.
-var modelRoutes = []string{
-	"/chat/completions", "/responses", "/embeddings", "/completions", "/moderations", "/rerank", // OpenAI and its likes
-	"/messages", "/messages/count_tokens", "/complete", // Anthropic
-	":generateContent", ":streamGenerateContent", ":countTokens", ":embedContent", ":batchEmbedContents", // Gemini
-	"/fim/completions", "/agents/completions", // Mistral
-	"/converse", "/converse-stream", "/invoke", "/invoke-with-response-stream", // Bedrock
-	"/api/chat", "/api/generate", "/api/embed", // Ollama
-	"/images/generations", "/audio/speech", "/audio/transcriptions", ":predict", ":rawPredict", ":streamRawPredict",
+	upgrade string // the protocol that was asked for instead of HTTP
 }
 
 // IsModel reports whether a request of that method and path asks a model.
 func IsModel(method, path string) bool {
-	if method != http.MethodPost {
-		return false
-	}
-	for _, end := range modelRoutes {
-		if strings.HasSuffix(path, end) {
-			return true
-		}
-	}
-	return false
+	_, ok := protocol.Find(method, path)
+	return ok
 }
 
 func routeOf(r *http.Request, body []byte) route {
@@ -54,9 +38,13 @@ func routeOf(r *http.Request, body []byte) route {
 	if method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions {
 		to.class = effect.Read
 	}
+	asks, isModel := protocol.Find(method, path)
 	switch {
-	case IsModel(method, path):
-		to.kind, to.class = KindModel, effect.Read
+	case isModel:
+		to.kind = KindModel
+		if !asks.Changes {
+			to.class = effect.Read
+		}
 	case method == http.MethodPost && bytes.Contains(body, []byte(`"jsonrpc"`)):
 		if m, ok := parseRPC(body); ok {
 			to.kind, to.name, to.class, to.rpc = KindMCP, m.title(), m.class(), m

@@ -57,6 +57,7 @@ type RunOptions struct {
 	MaxRequest  int64
 	Normalisers []Normaliser
 	Transport   http.RoundTripper
+	Sockets     Sockets // of a recording; a replay takes those of its record
 }
 
 // ReplayOptions are what the replay of a recorded run needs besides.
@@ -104,6 +105,9 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 		return nil, err
 	}
 	red := NewRedactor(o.StoreKey, EnvSecrets(o.Env))
+	if o.Sockets, err = ParseSockets(string(o.Sockets)); err != nil {
+		return nil, err
+	}
 	opening, j, err := o.opening(ctx, r, ups, red)
 	if err != nil {
 		return nil, err
@@ -114,7 +118,7 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	}
 	opts := Options{
 		Upstreams: ups, Redactor: red, Normalisers: o.Normalisers, Setting: o.Setting,
-		MaxRequest: o.MaxRequest, Transport: o.Transport,
+		MaxRequest: o.MaxRequest, Transport: o.Transport, Sockets: o.Sockets,
 	}
 	if r != nil {
 		opts.Pace, opts.Replaying = r.Pace, r.Until == 0
@@ -190,6 +194,7 @@ func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstre
 		Data: canon.Object(
 			canon.M("argv", canon.Array(argv...)),
 			canon.M("setting", o.Setting.Value()),
+			canon.M("sockets", canon.String(string(o.Sockets))),
 			canon.M("upstreams", canon.Array(list...)),
 		),
 	}
@@ -200,6 +205,8 @@ func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstre
 	if err != nil {
 		return open, nil, err
 	}
+	o.Sockets = socketsOf(j.Opened())
+	open.Data = open.Data.With("sockets", canon.String(string(o.Sockets)))
 	if r.AnyCredential {
 		j.AnyCredential()
 	}

@@ -21,6 +21,8 @@ const (
 	ResponseLength      Reason = "response.length_differs"    // the headers declare another length
 	ResponseDecoded     Reason = "response.body_decoded"      // the headers name an encoding that the body no longer has
 	ResponseRecoded     Reason = "response.charset_converted" // the text was converted to UTF-8
+	RequestRecoded      Reason = "request.charset_converted"  // the text has lost bytes that are no UTF-8
+	MessagesOnly        Reason = "messages_only"              // the file holds what was said, not the bytes that carried it
 )
 
 // Lack names something that a replayable exchange has not kept.
@@ -115,7 +117,9 @@ func (x *exchange) evidence() []Reason {
 		out = append(out, RequestAbsent)
 	case parsed:
 		out = append(out, RequestParsed)
-	case reformatted, recoded:
+	case recoded:
+		out = append(out, RequestRecoded)
+	case reformatted:
 		if x.request.declared() != int64(len(x.request.body)) {
 			out = append(out, RequestReformatted)
 		}

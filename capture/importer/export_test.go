@@ -30,3 +30,11 @@ func Parse(b []byte) (format string, out []Parsed, err error) {
 	}
 	return t.format, out, nil
 }
+
+// Exchanges reports whether a file holds exchanges over HTTP; false without an
+// error means that it holds messages.
+func Exchanges(b []byte) (bool, error) {
+	o := Options{}.withDefaults()
+	t, err := read(b, &o)
+	return len(t.turns) == 0, err
+}

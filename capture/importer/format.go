@@ -2,8 +2,10 @@ package importer
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 
+	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
@@ -12,11 +14,12 @@ const (
 	// ErrUnknownFormat means that the file is no recording in one of the
 	// formats that are read. See [Formats].
 	ErrUnknownFormat fault.Invalid = "importer.unknown_format"
-	// ErrNotCassette means that the file is YAML without interactions, such as
-	// the configuration that lies beside a cassette. Leave it out.
+	// ErrNotCassette means that the file is text in which no recording is
+	// found, such as the configuration that lies beside a cassette, or a part
+	// of a message. Leave it out.
 	ErrNotCassette fault.Invalid = "importer.not_a_cassette"
 	// ErrNotHTTP means that the file records something else than HTTP
-	// exchanges, such as messages of a socket. It cannot be imported.
+	// exchanges, and nothing else that is known. It cannot be imported.
 	ErrNotHTTP fault.Invalid = "importer.not_http"
 	// ErrEmpty means that the recording has no exchange at all.
 	ErrEmpty fault.Invalid = "importer.empty"
@@ -33,25 +36,54 @@ const (
 	ErrEvidenceOnly fault.NotFound = "importer.evidence_only"
 )
 
-// tape is what a file holds.
+// tape is what a file holds: exchanges over HTTP, or turns.
 type tape struct {
 	format    string // with its version, such as go-vcr/2
 	exchanges []exchange
-	unread    []string // members that were passed over, sorted
+	turns     []turn
+	secrets   []capture.Secret // that a file of messages names as such
+	unread    []string         // members that were passed over, sorted
 }
 
 // format is one family of recordings. To read another, add it to formats.
 type format struct {
 	name string
-	is   func(b []byte) bool
-	read func(b []byte, o *Options) (tape, error)
+	is   func(s *source) bool
+	read func(s *source, o *Options) (tape, error)
 }
 
-// formats returns the families in the order in which they are tried.
+// formats returns the families in the order in which they are tried: what has
+// a mark of its own before what is known by its shape.
 func formats() []format {
+	return append(append([]format{
+		{"httprr", func(s *source) bool { return isHTTPRR(s.b) }, func(s *source, o *Options) (tape, error) { return readHTTPRR(s.b, o) }},
+	}, messages()...),
+		format{"vcr", func(s *source) bool { return isVCR(s.b) }, func(s *source, o *Options) (tape, error) { return readVCR(s.b, o) }},
+	)
+}
+
+// messages returns the families that are JSON, or YAML that could be JSON.
+func messages() []format {
 	return []format{
-		{"httprr", isHTTPRR, readHTTPRR},
-		{"vcr", isVCR, readVCR},
+		{"har", isHAR, readHAR},
+		{"nock", isNock, readNock},
+		{"otlp", isOTLP, readOTLP},
+		{"langfuse", isLangfuse, readLangfuse},
+		{"orca", isOrca, readOrca},
+		{"claude-code", isClaudeCode, readClaudeCode},
+		{"codex", isCodex, readCodex},
+		{"gemini-cli", isGeminiResponses, readGeminiResponses},
+		{"gemini-cli", isGeminiChat, readGeminiChat},
+		{"openai-agents", isRunState, readRunState},
+		{"swe-agent", isSWEAgent, readSWEAgent},
+		{"openhands", isOpenHands, readOpenHands},
+		{"adk", isADK, readADK},
+		{"chat", isChat, readChat},
+		{"websocket", isSocket, readSocket},
+		{"grpc", isGRPC, readGRPC},
+		{"mcp", isMCP, readMCP},
+		{"spans", isSpans, readSpans},
+		{"answer", isAnswers, readAnswers},
 	}
 }
 
@@ -59,7 +91,9 @@ func formats() []format {
 func Formats() []string {
 	var out []string
 	for _, f := range formats() {
-		out = append(out, f.name)
+		if !slices.Contains(out, f.name) {
+			out = append(out, f.name)
+		}
 	}
 	return out
 }
@@ -67,22 +101,66 @@ func Formats() []string {
 // read detects the format of b and reads it.
 func read(b []byte, o *Options) (tape, error) {
 	const op = "importer.read"
-	for _, f := range formats() {
-		if !f.is(b) {
-			continue
-		}
-		t, err := f.read(b, o)
-		switch {
-		case err != nil:
-			return tape{}, err
-		case len(t.exchanges) == 0:
-			return tape{}, fault.New(ErrEmpty, op, "a recording without an exchange")
-		case len(t.exchanges) > o.MaxExchanges:
-			return tape{}, fault.New(ErrTooLarge, op, "%d exchanges are over the limit of %d", len(t.exchanges), o.MaxExchanges)
-		}
-		return t, nil
+	s, err := newSource(b, o.MaxExchanges)
+	if err != nil {
+		return tape{}, err
 	}
-	return tape{}, fault.New(ErrUnknownFormat, op, "neither an httprr trace nor text that could be a cassette")
+	for _, f := range formats() {
+		if f.is(s) {
+			t, err := f.read(s, o)
+			if err != nil {
+				return tape{}, err
+			}
+			if err := t.label(s.list); err != nil {
+				return tape{}, err
+			}
+			if s.cut {
+				t.unread = append(t.unread, "/the last line, which broke off")
+			}
+			return t, t.check(o)
+		}
+	}
+	return tape{}, fault.New(ErrUnknownFormat, op, "no recording in a format that is known")
+}
+
+// check refuses a recording of nothing, and one of too much.
+func (t *tape) check(o *Options) error {
+	const op = "importer.read"
+	switch n := len(t.exchanges) + len(t.turns); {
+	case n == 0:
+		return fault.New(ErrEmpty, op, "a recording without an exchange")
+	case n > o.MaxExchanges:
+		return fault.New(ErrTooLarge, op, "%d exchanges are over the limit of %d", n, o.MaxExchanges)
+	}
+	return nil
+}
+
+// versioned returns the name of a format with the version that the file gives,
+// if that looks like one.
+func versioned(name, version string) string {
+	if isToken(version) && len(version) <= 16 {
+		return name + "/" + version
+	}
+	return name
+}
+
+// readMessages reads a document that was YAML and is no cassette of HTTP
+// exchanges; ok is false if it is nothing else that is known either.
+func readMessages(b []byte, o *Options) (t tape, ok bool, err error) {
+	s, err := newSource(b, o.MaxExchanges)
+	if err != nil {
+		return tape{}, false, err
+	}
+	for _, f := range messages() {
+		if f.name != "answer" && f.is(s) {
+			t, err := f.read(s, o)
+			if err == nil {
+				err = t.label(s.list)
+			}
+			return t, true, err
+		}
+	}
+	return tape{}, false, nil
 }
 
 // isText reports whether b is UTF-8 without control characters other than

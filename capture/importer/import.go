@@ -23,8 +23,9 @@ type Result struct {
 	Run        ledger.RunID
 	Format     string // with its version, such as go-vcr/2
 	Digest     canon.Digest
-	Exchanges  int
+	Exchanges  int // all, whether over HTTP or only told of
 	Replayable int
+	Events     int                // messages that are no part of an exchange
 	Evidence   []Count            // of exchanges by [Reason], sorted; one exchange may have several
 	Lacks      []Count            // of replayable exchanges by [Lack], sorted
 	Unread     []string           // members of the file that were passed over, sorted
@@ -52,7 +53,7 @@ func Import(ctx context.Context, cfg drive.Config, r io.Reader, name string, o O
 	if err != nil {
 		return Result{}, err
 	}
-	res := Result{Format: t.format, Digest: canon.SHA256(b), Exchanges: len(t.exchanges), Unread: t.unread}
+	res := Result{Format: t.format, Digest: canon.SHA256(b), Unread: t.unread}
 	past, err := res.plan(&t, &o)
 	if err != nil {
 		return Result{}, err
@@ -65,7 +66,12 @@ func Import(ctx context.Context, cfg drive.Config, r io.Reader, name string, o O
 		return Result{}, err
 	}
 	res.Run = s.Run()
-	if err := record(ctx, s, res.Upstreams, past, &o); err != nil {
+	err = record(ctx, s, res.Upstreams, past, &o)
+	if err == nil && len(t.turns) > 0 {
+		o.Redactor.Learn(t.secrets...)
+		err = tell(ctx, s, b, t.turns, &o)
+	}
+	if err != nil {
 		_ = s.Seal(ctx, "incomplete", canon.Value{}, nil) // the error that came first is the one that counts
 		return res, err
 	}
@@ -85,6 +91,20 @@ func record(ctx context.Context, s *drive.Session, ups []capture.Upstream, past 
 	return nil
 }
 
+// tell records a file of messages: itself, and then turn by turn.
+func tell(ctx context.Context, s *drive.Session, b []byte, turns []turn, o *Options) error {
+	w := &teller{s: s, red: o.Redactor}
+	if err := w.file(ctx, b); err != nil {
+		return err
+	}
+	for i := range turns {
+		if err := w.turn(ctx, s.Boundary, -1, &turns[i]); err != nil {
+			return fault.Wrap(fault.CodeOf(err), "importer.Import", err, "step %d", i)
+		}
+	}
+	return nil
+}
+
 // planned is an exchange that is ready to be recorded.
 type planned struct {
 	capture.Past
@@ -95,6 +115,10 @@ type planned struct {
 func (res *Result) plan(t *tape, o *Options) ([]planned, error) {
 	ups := newUpstreams(o.Upstreams)
 	evidence, lacks := map[string]int{}, map[string]int{}
+	res.Exchanges = len(t.exchanges)
+	for i := range t.turns {
+		t.turns[i].count(&res.Exchanges, &res.Events, evidence)
+	}
 	out := make([]planned, len(t.exchanges))
 	for i := range t.exchanges {
 		x := &t.exchanges[i]
@@ -211,6 +235,9 @@ func (res *Result) opened(name string, size int) canon.Value {
 	}
 	if len(res.Lacks) > 0 {
 		v = v.With("lacks", countsValue(res.Lacks))
+	}
+	if res.Events > 0 {
+		v = v.With("events", canon.Int(int64(res.Events)))
 	}
 	if n := len(res.Unread); n > 0 {
 		v = v.With("unread", list(res.Unread[:min(n, maxUnread)]))

@@ -46,6 +46,8 @@ func TestEveryFormatIsReadAndLabelled(t *testing.T) {
 		{"vcrpy.yaml", "vcrpy/1", 2, 2, "chunks:2 timing:2", "api.example.com"},
 		{"vcr.yaml", "vcr", 2, 1, "response.charset_converted:1 chunks:1 timing:1", "anthropic"},
 		{"trace.httprr", "httprr/1", 3, 2, "response.length_differs:1 chunks:2 response.encoding:1 timing:2", "gemini localhost-9"},
+		{"chrome.har", "har/1.2", 3, 2, "request.body_parsed:1 response.body_decoded:1 chunks:2 request.headers:1 timing:2", "openai"},
+		{"nock.json", "nock", 4, 3, "request.body_parsed:1 response.body_parsed:1 chunks:3 request.headers:3 response.headers:1 timing:3", "anthropic localhost-8080"},
 		{
 			"vcrpy-evidence.yaml", "vcrpy/1", 5, 0,
 			"request.body_absent:1 request.body_parsed:1 request.body_reformatted:1 request.length_differs:1 " +
@@ -167,10 +169,10 @@ func TestRefusals(t *testing.T) {
 		{"an agent's configuration", string(fixture(t, "agent.yaml")), importer.Options{}, importer.ErrNotCassette},
 		{"a list", "- a\n- b\n", importer.Options{}, importer.ErrNotCassette},
 		{"prose", "hello", importer.Options{}, importer.ErrNotCassette},
-		{"a HAR", `{"log":{"version":"1.2","entries":[]}}`, importer.Options{}, importer.ErrNotCassette},
+		{"an empty HAR", `{"log":{"version":"1.2","entries":[]}}`, importer.Options{}, importer.ErrEmpty},
 		{"no exchange", "interactions: []\nversion: 1\n", importer.Options{}, importer.ErrEmpty},
 		{"no exchange in a trace", "httprr trace v1\n", importer.Options{}, importer.ErrEmpty},
-		{"messages of a socket", "interactions:\n- {kind: message, direction: sent, data: '{}'}\n", importer.Options{}, importer.ErrNotHTTP},
+		{"interactions of another kind", "interactions:\n- {kind: message, payload: '{}'}\n", importer.Options{}, importer.ErrNotHTTP},
 		{"an address without a host", strings.Replace(one, "http://h/", "h", 1), importer.Options{}, importer.ErrNotHTTP},
 		{"a name twice", strings.Replace(one, "body: '',", "body: '', body: x,", 1), importer.Options{}, importer.ErrMalformed},
 		{"a status of words", strings.Replace(one, "200", "fine", 1), importer.Options{}, importer.ErrMalformed},

@@ -1,7 +1,9 @@
 package importer
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -13,8 +15,13 @@ type Options struct {
 	// about ten times its size in memory while it is parsed; one made to do
 	// harm, of nothing but tiny nodes, a hundred times.
 	MaxBytes int64
-	// MaxExchanges is how many exchanges one file may have; 0 is 100,000.
+	// MaxExchanges is how many exchanges, or messages, one file may have; 0 is
+	// 100,000.
 	MaxExchanges int
+
+	// Beside is the folder in which the file lies, for formats that keep parts
+	// of a recording in files of their own (Orca); nil: those parts stay away.
+	Beside fs.FS
 
 	// Redactor takes secrets out; nil is one that knows no secret. Give that
 	// of the store, so that credentials can be compared in a replay.
@@ -33,6 +40,9 @@ func (o Options) withDefaults() Options {
 	if o.MaxExchanges == 0 {
 		o.MaxExchanges = 100_000
 	}
+	if o.Redactor == nil {
+		o.Redactor = capture.NewRedactor([32]byte{}, nil)
+	}
 	return o
 }
 
@@ -46,4 +56,21 @@ func (o *Options) load(r io.Reader) ([]byte, error) {
 		return nil, fault.New(ErrTooLarge, "importer.load", "the file is over the limit of %d bytes", o.MaxBytes)
 	}
 	return b, nil
+}
+
+// beside reads a file of the folder in which the recording lies; nil if there
+// is none.
+func (o *Options) beside(name string) ([]byte, error) {
+	if o.Beside == nil {
+		return nil, nil
+	}
+	f, err := o.Beside.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.Wrap(ErrRead, "importer.beside", err, "%s", name)
+	}
+	defer f.Close()
+	return o.load(f)
 }

@@ -15,7 +15,10 @@ import (
 // verifies and a second import of it has the same comparison form.
 func TestDamagedFilesAreRefusedOrRepeatable(t *testing.T) {
 	files := map[string][]byte{}
-	names := []string{"go-vcr-1.yaml", "go-vcr-2.yaml", "vcrpy.yaml", "vcrpy-evidence.yaml", "vcr.yaml", "trace.httprr"}
+	names := []string{
+		"go-vcr-1.yaml", "go-vcr-2.yaml", "vcrpy.yaml", "vcrpy-evidence.yaml", "vcr.yaml", "trace.httprr",
+		"chrome.har", "nock.json", "otlp.json", "claude-code.jsonl", "tau-bench.json", "mcp.txtar", "openhands.json", "grpc.yaml",
+	}
 	for _, n := range names {
 		files[n] = fixture(t, n)
 	}

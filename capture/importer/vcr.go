@@ -37,7 +37,7 @@ const maxDocuments = 1000
 func isVCR(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
 
 func readVCR(b []byte, o *Options) (tape, error) {
-	if len(b) > sureOf && !bytes.Contains(b, []byte("interactions")) {
+	if len(b) > sureOf && !bytes.Contains(b, []byte("interactions")) && !bytes.Contains(b, []byte("messages")) && !bytes.Contains(b, []byte("history")) {
 		return tape{}, fault.New(ErrNotCassette, "importer.readVCR", "text without interactions")
 	}
 	docs, err := documents(b, maxDocuments)
@@ -51,12 +51,30 @@ func readVCR(b []byte, o *Options) (tape, error) {
 	var t tape
 	unread := map[string]bool{}
 	for _, d := range docs {
-		if err := l.cassette(d, o, &t, unread); err != nil {
+		err := l.cassette(d, o, &t, unread)
+		if len(docs) == 1 && (errors.Is(err, ErrNotCassette) || errors.Is(err, ErrNotHTTP)) {
+			if t, ok := readOther(d, int64(len(b)), o); ok {
+				return t, nil
+			}
+		}
+		if err != nil {
 			return tape{}, err
 		}
 	}
 	t.unread = slices.Sorted(maps.Keys(unread))
 	return t, nil
+}
+
+// readOther reads a document that is no cassette of HTTP as a recording of
+// messages, some of which are kept as YAML too.
+func readOther(n *yaml.Node, size int64, o *Options) (tape, bool) {
+	l := &loader{budget: 4*size + 1<<20}
+	b, err := l.json(nil, n, 0)
+	if err != nil {
+		return tape{}, false
+	}
+	t, ok, err := readMessages(b, o)
+	return t, ok && err == nil
 }
 
 func (l *loader) cassette(n *yaml.Node, o *Options, t *tape, unread map[string]bool) error {

@@ -26,7 +26,9 @@ const (
 // whole proposal with its trace, and what an answer must be about.
 func (m *Machine) suspend(a *agent, st Status) (ledger.Decision, error) {
 	act := a.act
-	act.proposal.Status = st
+	proposed := *act.proposal // a clone of the machine may hold the same one
+	proposed.Status = st
+	act.proposal = &proposed
 	var err error
 	if act.id, err = act.proposal.ID(); err != nil {
 		return ledger.Decision{}, err
@@ -53,7 +55,7 @@ func (m *Machine) suspend(a *agent, st Status) (ledger.Decision, error) {
 }
 
 // matter is what an approval must be about: this proposal, in this trajectory,
-// with exactly these arguments, asked for the so-manieth time.
+// with exactly these arguments, asked about at this attempt.
 func (m *Machine) matter(act *action) (govern.Matter, error) {
 	bound, err := ContentID(canon.Object(
 		canon.M("args", orNull(act.proposal.Args)),

@@ -74,7 +74,34 @@ func TestARefusalIsAnEntryAndTheModelGoesOn(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("rejections = %v, want %v", got, want)
 	}
+	trace, err := trajectory.ParseTrace(x.all(ledger.KindRejection, "")[3].Data().Get("policy_trace"))
+	if rules := []string{trajectory.AuthorityRule, "ops@1", "ops@1/no-secrets"}; err != nil || !slices.Equal(trace.Rules, rules) || trace.Decision.Reason != "not that" {
+		t.Errorf("the refusal's trace = %+v, %v; want %v", trace, err, rules)
+	}
 	wantWorld(t, x, "kv/a=1")
+	x.sound()
+}
+
+// spec: T-28, T-30
+func TestEveryCommitSaysItsProposalAndWhichRulesAllowedIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.script["agent"] = []string{calls("kv_set", `{"key":"a","value":1}`, "kv_set", `{"key":"b","value":2}`), says("done")}
+	x := r.start(r.charter(func(c *trajectory.Charter) {
+		c.Policies = r.policy(`{"name":"let-a","when":{"field":"intent.args.key","op":"eq","value":"a"},"decision":{"kind":"permit"}}`)
+	}))
+	x.seal()
+	staged := x.all(ledger.KindDecision, trajectory.NameProposal)
+	for i, want := range [][]string{{trajectory.AuthorityRule, "ops@1", "ops@1/let-a"}, {trajectory.AuthorityRule, "ops@1"}} {
+		c, _, err := trajectory.ParseCommit(x.all(ledger.KindCommit, "")[i].Body)
+		if err != nil || !slices.Equal(c.Trace.Rules, want) || c.Trace.Decision.Kind != trajectory.Permit {
+			t.Errorf("commit %d: trace %+v, %v; want %v", i, c.Trace, err, want)
+		}
+		p, err := trajectory.ParseProposalEntry(staged[i].Data())
+		if id, _ := p.ID(); err != nil || id != c.Proposal {
+			t.Errorf("commit %d is of proposal %s, and %s was staged, %v", i, c.Proposal, id, err)
+		}
+	}
 	x.sound()
 }
 
@@ -526,7 +553,9 @@ func TestALargeAnswerStandsBesideItsCommit(t *testing.T) {
 		big[i] = 'a' + byte(i%26)
 	}
 	r.script["agent"] = []string{calls("fetch", `{}`), calls("kv_get", `{"key":"x"}`), says("done")}
-	r.tools["fetch"] = func(canon.Value, *effect.Call) (effect.Outcome, error) { return output(`{"page":"` + string(big) + `"}`) }
+	r.tools["fetch"] = func(canon.Value, *effect.Call) (effect.Outcome, error) {
+		return output(`{"page":"` + string(big) + `"}`)
+	}
 	x := r.start(r.charter(func(c *trajectory.Charter) {
 		c.Registry = r.registry(declare("fetch", "external", `,"changes":[{"op":"put","kind":"kv","id":"x","value":"{output.page}"}]`))
 	}))

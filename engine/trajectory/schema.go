@@ -30,8 +30,9 @@ const (
 
 // Schema is the part of JSON Schema that can be checked without a model of the
 // outside: type, enum, const, properties, required, additionalProperties,
-// items, the bounds of numbers, texts and lists, uniqueItems, pattern, and
-// allOf, anyOf and oneOf. Numbers are compared exactly, lifted ones included,
+// items, the bounds of numbers, texts and lists, uniqueItems, pattern, allOf,
+// anyOf and oneOf, and references within the schema that do not lead back to
+// themselves. What stands beside a reference holds too. Numbers are compared exactly, lifted ones included,
 // and as in JSON Schema 1.0 is an integer. Lengths count code points. A pattern
 // is a regular expression of Go (RE2) that matches anywhere unless it is
 // anchored. format is an annotation, as drafts since 2019-09 have it.
@@ -90,7 +91,7 @@ var dialects = strings.Fields(`
 // ParseSchema reads a schema. It refuses with [ErrSchema], and a pointer, any
 // keyword that is not held, whatever is malformed, and what exceeds the limits.
 func ParseSchema(v canon.Value) (Schema, error) {
-	p := schemaParser{parser: parser{code: ErrSchema, op: "trajectory.ParseSchema"}}
+	p := schemaParser{parser: parser{code: ErrSchema, op: "trajectory.ParseSchema"}, root: v}
 	root, err := p.node("", v, 1)
 	if err != nil {
 		return Schema{}, err
@@ -112,7 +113,9 @@ func (s *Schema) Check(v canon.Value) error {
 
 type schemaParser struct {
 	parser
+	root  canon.Value
 	nodes int
+	open  []string // references that are being followed
 }
 
 func (p *schemaParser) node(at string, v canon.Value, depth int) (*schemaNode, error) {
@@ -148,6 +151,15 @@ func (p *schemaParser) keyword(n *schemaNode, at, name string, v canon.Value, de
 	case "$schema":
 		if !slices.Contains(dialects, strings.TrimSuffix(v.Str(), "#")) {
 			err = p.fail(at, "the draft %q is not known; known are 6, 7, 2019-09 and 2020-12", clip(v.Str()))
+		}
+	case "$defs", "definitions":
+		if v.Kind() != canon.KindObject {
+			err = p.fail(at, "it is %s, want an object", v.Kind())
+		}
+	case "$ref":
+		var target *schemaNode
+		if target, err = p.reference(at, v.Str(), depth); err == nil {
+			n.all = append(n.all, target)
 		}
 	case "type":
 		n.types, err = p.types(at, v)
@@ -189,7 +201,9 @@ func (p *schemaParser) keyword(n *schemaNode, at, name string, v canon.Value, de
 	case "pattern":
 		n.pattern, err = p.pattern(at, v)
 	case "allOf":
-		n.all, err = p.nodesOf(at, v, depth)
+		var all []*schemaNode
+		all, err = p.nodesOf(at, v, depth)
+		n.all = append(n.all, all...)
 	case "anyOf":
 		n.any, err = p.nodesOf(at, v, depth)
 	case "oneOf":
@@ -198,6 +212,26 @@ func (p *schemaParser) keyword(n *schemaNode, at, name string, v canon.Value, de
 		err = p.fail(at, "the keyword %q is not held here, and a schema of which a part is ignored would let arguments through", clip(name))
 	}
 	return err
+}
+
+// reference reads the schema that a reference within the document names, in
+// the place of the reference. One that leads back to itself is refused: the
+// schema stays a tree.
+func (p *schemaParser) reference(at, ref string, depth int) (*schemaNode, error) {
+	ptr, local := strings.CutPrefix(ref, "#")
+	if !local || strings.Contains(ref, "%") {
+		return nil, p.fail(at, "%q leads out of the schema; only references such as #/$defs/name are held", clip(ref))
+	}
+	if slices.Contains(p.open, ref) {
+		return nil, p.fail(at, "%q leads back to itself, which is not held", clip(ref))
+	}
+	target, ok := p.root.Pointer(ptr)
+	if !ok {
+		return nil, p.fail(at, "there is no %q in the schema", clip(ref))
+	}
+	p.open = append(p.open, ref)
+	defer func() { p.open = p.open[:len(p.open)-1] }()
+	return p.node(at, target, depth+1)
 }
 
 func (p *schemaParser) types(at string, v canon.Value) ([]string, error) {

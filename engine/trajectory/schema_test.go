@@ -57,6 +57,8 @@ func TestSchemaCheck(t *testing.T) {
 		{`{"allOf":[{"minimum":1},{"maximum":2}]}`, `2`, `3`, "maximum"},
 		{`{"anyOf":[{"type":"string"},{"minimum":5}]}`, `5`, `4`, "none of the 2 schemas of anyOf fits"},
 		{`{"oneOf":[{"minimum":1},{"maximum":5}]}`, `6`, `3`, "2 schemas of oneOf fit, want one"},
+		{`{"$defs":{"id":{"type":"string"}},"items":{"$ref":"#/$defs/id","maxLength":1}}`, `["a","b"]`, `["ab"]`, "/0: 2 characters"},
+		{`{"definitions":{"p":{"properties":{"x":{"$ref":"#/definitions/n"}}},"n":{"minimum":1}},"$ref":"#/definitions/p"}`, `{"x":1}`, `{"x":0}`, "/x: 0 does not fit minimum"},
 		{`{"oneOf":[{"type":"string"}]}`, `""`, `3`, "none of the 1 schemas of oneOf fits"},
 		{`{"properties":{"a":false}}`, `{}`, `{"a":1}`, "/a: the schema allows nothing"},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","title":"t","description":"d","default":1,"examples":[],"format":"email","minLength":1}`, `"no mail"`, `""`, "at least 1"},
@@ -79,7 +81,11 @@ func TestSchemaRefusesWhatItDoesNotHold(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ schema, says string }{
 		{`1`, "/: it is number"},
-		{`{"$ref":"#/x"}`, `/$ref: the keyword "$ref" is not held`},
+		{`{"$ref":"#/x"}`, `/$ref: there is no "#/x" in the schema`},
+		{`{"$ref":"https://example.com/x"}`, `/$ref: "https://example.com/x" leads out of the schema`},
+		{`{"$ref":"#"}`, `"#" leads back to itself`},
+		{`{"$defs":{"a":{"items":{"$ref":"#/$defs/a"}}},"$ref":"#/$defs/a"}`, `"#/$defs/a" leads back to itself`},
+		{`{"$defs":{"a":{"if":true}},"$ref":"#/$defs/a"}`, `/$ref/if: the keyword "if" is not held`},
 		{`{"properties":{"a":{"if":{}}}}`, `/properties/a/if: the keyword "if"`},
 		{`{"minimun":1}`, `the keyword "minimun"`},
 		{`{"patternProperties":{}}`, "is not held"},

@@ -35,7 +35,7 @@ const (
 
 func (a *app) recordCommand() *cobra.Command {
 	var upstreams []string
-	var title string
+	var title, sockets string
 	cmd := &cobra.Command{
 		Use: "record -- CMD…", Short: "Run an agent and record its model and tool calls", GroupID: "record",
 		Long: `Run an agent and record its model and MCP calls.
@@ -58,53 +58,91 @@ the summary and nothing else.`,
 			if err != nil {
 				return err
 			}
+			how, err := capture.ParseSockets(sockets)
+			if err != nil {
+				return err
+			}
 			a.status = exitRecorder
-			return a.record(cmd.Context(), agent, upstreams, title)
+			return a.record(cmd.Context(), agent, upstreams, title, how)
 		},
 	}
 	cmd.Flags().StringArrayVar(&upstreams, "upstream", nil, "where a provider really is, as NAME=URL; may be given more than once")
 	cmd.Flags().StringVar(&title, "title", "", "what lists call the run (default: the command)")
+	cmd.Flags().StringVar(&sockets, "websocket", "auto", "what becomes of WebSockets: relay, refuse, or auto: refuse the first one where HTTP will do")
 	return cmd
 }
 
 func (a *app) replayCommand() *cobra.Command {
 	var o capture.ReplayOptions
+	var f proveFlags
+	var pace string
 	cmd := &cobra.Command{
-		Use: "replay RUN -- CMD…", ValidArgsFunction: a.complete(1), Short: "Run the agent again, every answer from the record", GroupID: "replay",
+		Use: "replay RUN [-- CMD…]", ValidArgsFunction: a.complete(1), Short: "Run the agent again, every answer from the record; or prove a trajectory", GroupID: "replay",
 		Long: `Run the agent again and answer its model and MCP calls from the record of RUN,
 byte for byte. No upstream is reached. A call that is not in the record gets no
 answer and is reported with the recorded call that comes nearest; recorded
 calls that do not come again are reported too.
 
 The exit status is 0 if the agent did the same and ended with the same status,
-1 if not.`,
-		Example: example("reprise replay last -- node agent.mjs", "reprise replay last --pace 1 -- node agent.mjs", "reprise replay 0190a1 --json -- node agent.mjs"),
+1 if not.
+
+A trajectory has no agent to run again, and is replayed without CMD: no model and
+no tool is called. --verify checks the ledger, the law that it holds, every
+signature, and that each decision follows from what came in; --fold-world prints
+the world; --policy-trace prints the rules behind every commit, rejection and
+suspension. Without any of the three it is --verify. Pins (--compiler, --signer,
+--policy-set, --root, --expect-head, --world) find drift. The exit status is 3 if
+a check failed, 1 if not everything could be checked.`,
+		Example: example(
+			"reprise replay last -- node agent.mjs", "reprise replay last --pace original -- node agent.mjs", "reprise replay 0190a1 --json -- node agent.mjs",
+			"reprise replay last --verify --fold-world --policy-trace", "reprise replay last --verify --signer signer.pub --policy-set 4ab6… --expect-head 61:3f9a…",
+			"reprise replay last --verify --at 12 --json",
+		),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() < 0 && len(args) == 1 {
+				if fs := given(cmd, []string{"any-credential", "pace"}); len(fs) == 0 {
+					return a.replayOrProve(cmd, args[0], &f)
+				}
+			}
+			if fs := given(cmd, proving()); len(fs) > 0 {
+				return fault.New(ErrUsage, "cli.replay", "%s is for trajectories, which are replayed without a command", strings.Join(fs, ", "))
+			}
 			own, agent, err := agentCommand(cmd, args, 1)
 			if err != nil {
+				return err
+			}
+			if o.Pace, err = capture.ParsePace(pace); err != nil {
 				return err
 			}
 			return a.replay(cmd.Context(), own[0], agent, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.AnyCredential, "any-credential", false, "match calls that were recorded with another credential")
-	cmd.Flags().Float64Var(&o.Pace, "pace", 0, "how fast answers come: 0 at once, 1 as they were recorded, 2 twice as fast")
+	f.register(cmd)
+	cmd.Flags().StringVar(&pace, "pace", "none", "how fast answers come: none (at once), original (as they came), or so many times as fast")
 	return cmd
 }
 
 func (a *app) branchCommand() *cobra.Command {
 	var upstreams []string
+	var note, script string
 	var o capture.ReplayOptions
 	cmd := &cobra.Command{
-		Use: "branch RUN@N -- CMD…", Short: "Replay a run up to entry N and go on live, as a new run", GroupID: "replay",
+		Use: "branch RUN@N [-- CMD…]", Short: "Replay a run up to entry N and go on live, as a new run", GroupID: "replay",
 		Long: `Run the agent again. Its calls are answered from the record of RUN up to and
 including entry N (show prints the entries); what it asks after that is made
 live. The result is a new run that names the one it left, and where.
 
 The exit status is ours: 0 when the branch was recorded, whatever the agent's
-status; that is in the summary.`,
-		Example: example("reprise branch last@6 -- node agent.mjs", "reprise branch last@6 --upstream openai=http://127.0.0.1:11434/v1 -- node agent.mjs"),
+status; that is in the summary.
+
+A trajectory needs no command: its engine goes on from entry N by itself, with
+the world as it stood there.`,
+		Example: example("reprise branch last@6 --note 'without the discount'", "reprise branch last@6 -- node agent.mjs", "reprise branch last@6 --upstream openai=http://127.0.0.1:11434/v1 -- node agent.mjs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() < 0 && len(args) == 1 {
+				return a.branchEngine(cmd, args, note, script)
+			}
 			own, agent, err := agentCommand(cmd, args, 1)
 			if err != nil {
 				return err
@@ -114,6 +152,8 @@ status; that is in the summary.`,
 	}
 	cmd.Flags().StringArrayVar(&upstreams, "upstream", nil, "where a provider really is, as NAME=URL; may be given more than once")
 	cmd.Flags().BoolVar(&o.AnyCredential, "any-credential", false, "match calls that were recorded with another credential")
+	cmd.Flags().StringVar(&note, "note", "", "of a trajectory: why, for people who read the ledger")
+	cmd.Flags().StringVar(&script, "script", "", "of a trajectory: answer from this script from now on")
 	return cmd
 }
 
@@ -169,7 +209,7 @@ func (a *app) signals() (list <-chan os.Signal, stop func()) {
 	return ch, func() { signal.Stop(ch) }
 }
 
-func (a *app) record(ctx context.Context, agent, upstreams []string, title string) error {
+func (a *app) record(ctx context.Context, agent, upstreams []string, title string, sockets capture.Sockets) error {
 	ctx = context.WithoutCancel(ctx) // the agent decides when it ends
 	s, err := a.openNew(ctx)
 	if err != nil {
@@ -180,7 +220,7 @@ func (a *app) record(ctx context.Context, agent, upstreams []string, title strin
 	if err != nil {
 		return err
 	}
-	o.Title = title
+	o.Title, o.Sockets = title, sockets
 	signals, stop := a.signals()
 	o.Signals = signals
 	defer stop()

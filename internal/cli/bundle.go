@@ -24,23 +24,37 @@ import (
 const ErrImport fault.Invalid = "cli.import_refused"
 
 func (a *app) exportCommand() *cobra.Command {
-	var out string
-	var alone bool
+	var out, otlp string
+	var alone, content bool
 	cmd := &cobra.Command{
 		Use: "export RUN -o FILE", ValidArgsFunction: a.complete(1), Short: "Write a run into one file that others can verify offline", GroupID: "share",
 		Long: `Write a run, and the runs that it stands on, into one file. Whoever gets it can
-verify it without a store, with your public root key, and import it to replay.`,
-		Example: example("reprise export last -o run.reprise", "reprise keys export -o key.pub", "reprise verify run.reprise --trust key.pub"),
+verify it without a store, with your public root key, and import it to replay.
+
+With --otlp, write its calls as spans of OpenTelemetry instead, with the semantic
+conventions for generative AI, as OTLP/JSON. Spans are for dashboards: they prove
+nothing, but each names the entry that does. What was said is left out unless
+--content asks for it.`,
+		Example: example("reprise export last -o run.reprise", "reprise keys export -o key.pub", "reprise verify run.reprise --trust key.pub", "reprise export last --otlp spans.json"),
 		Args:    exactly(1, "a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if out == "" {
+			switch {
+			case out == "" && otlp == "":
 				return fault.New(ErrUsage, "cli.export", "name the file with -o; - is standard output")
+			case out != "" && otlp != "":
+				return fault.New(ErrUsage, "cli.export", "-o and --otlp are two files: export twice")
+			case otlp == "" && content, otlp != "" && alone:
+				return fault.New(ErrUsage, "cli.export", "--content goes with --otlp, --alone with -o")
+			case otlp != "":
+				return a.exportSpans(cmd.Context(), args[0], otlp, content)
 			}
 			return a.export(cmd.Context(), args[0], out, alone)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file that is written; - is standard output")
 	cmd.Flags().BoolVar(&alone, "alone", false, "leave out the runs that the run stands on")
+	cmd.Flags().StringVar(&otlp, "otlp", "", "write OpenTelemetry spans to this file instead; - is standard output")
+	cmd.Flags().BoolVar(&content, "content", false, "with --otlp: also write what was asked and answered")
 	return cmd
 }
 
@@ -110,15 +124,22 @@ type importFlags struct {
 func (a *app) importCommand() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
-		Use: "import FILE…", Short: "Take in bundles, and cassettes of other recorders", GroupID: "share",
-		Long: `Take in bundles that export wrote, and recordings of VCR libraries (VCR and go-vcr
-YAML, Go httprr). A bundle is verified before anything is written. What a
-recording of another tool does not hold byte for byte is labelled as evidence:
-it can be shown, not replayed.
+		Use: "import FILE…", Short: "Take in bundles, and recordings of other tools", GroupID: "share",
+		Long: `Take in bundles that export wrote, and recordings of other tools:
+
+  exchanges     VCR, vcrpy and go-vcr cassettes, Go httprr, HAR, nock
+  traces        OTLP/JSON, spans of OpenTelemetry and OpenInference, Langfuse, Orca
+  sessions      Claude Code, Codex, Gemini CLI, OpenHands, OpenAI Agents SDK, ADK
+  trajectories  tau-bench, SWE-agent, lists of chat messages
+  messages      MCP, WebSocket and gRPC cassettes, answers of models alone
+
+A bundle is verified before anything is written. What a recording of another tool
+does not hold byte for byte is labelled as evidence: it can be shown and verified,
+and no replay is answered with it.
 
 Every file gets a line; one that is refused does not stop the others, and the
 exit status is 2 then.`,
-		Example: example("reprise import run.reprise", "reprise import testdata/cassettes/*.yaml"),
+		Example: example("reprise import run.reprise", "reprise import testdata/cassettes/*.yaml", "reprise import ~/.claude/projects/*/*.jsonl"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fault.New(ErrUsage, "cli.import", "import takes at least one file")
@@ -252,7 +273,10 @@ func (s *opened) importCassette(ctx context.Context, t *taken, f *os.File) {
 		t.err = err
 		return
 	}
-	res, err := importer.Import(ctx, cfg, f, filepath.Base(t.file), importer.Options{Redactor: capture.NewRedactor(key, capture.EnvSecrets(s.a.env))})
+	res, err := importer.Import(ctx, cfg, f, filepath.Base(t.file), importer.Options{
+		Redactor: capture.NewRedactor(key, capture.EnvSecrets(s.a.env)),
+		Beside:   os.DirFS(filepath.Dir(t.file)),
+	})
 	if err != nil {
 		t.err = err
 		return
@@ -262,9 +286,13 @@ func (s *opened) importCassette(ctx context.Context, t *taken, f *os.File) {
 		canon.M("run", canon.String(string(res.Run))),
 		canon.M("exchanges", canon.Int(int64(res.Exchanges))), canon.M("replayable", canon.Int(int64(res.Replayable))),
 		canon.M("evidence", counted(res.Evidence)), canon.M("lacks", counted(res.Lacks)),
+		canon.M("events", canon.Int(int64(res.Events))),
 	)
 	t.runs = []canon.Value{run}
 	t.line = fmt.Sprintf("run %s, %s, %s of %s replayable", s.a.out.name(short(res.Run)), res.Format, number(int64(res.Replayable)), plural(int64(res.Exchanges), "exchange"))
+	if res.Events > 0 {
+		t.line += fmt.Sprintf(", %s beside", plural(int64(res.Events), "message"))
+	}
 	for _, c := range res.Evidence {
 		t.line += fmt.Sprintf("; %d %s", c.N, c.What)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
-	"github.com/reprise-dev/reprise/kernel/budget"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
@@ -48,7 +47,7 @@ const maxPart = 128 << 10
 
 // showHTML writes one page that needs nothing else: no network, no script of
 // others.
-func (s *opened) showHTML(ctx context.Context, info ledger.RunInfo, prices budget.Table, out string) error {
+func (s *opened) showHTML(ctx context.Context, info ledger.RunInfo, prices insight.PriceList, out string) error {
 	a := s.a
 	stop := a.progress("writing the page")
 	p, err := s.page(ctx, info, prices)
@@ -75,7 +74,7 @@ func (s *opened) showHTML(ctx context.Context, info ledger.RunInfo, prices budge
 	return nil
 }
 
-func (s *opened) page(ctx context.Context, info ledger.RunInfo, prices budget.Table) (*page, error) {
+func (s *opened) page(ctx context.Context, info ledger.RunInfo, prices insight.PriceList) (*page, error) {
 	r, err := s.summary(ctx, info)
 	if err != nil {
 		return nil, err
@@ -121,12 +120,14 @@ func (*app) pageCall(c *insight.Call) pageCall {
 	line := pageCall{
 		Step: c.Step, Entry: c.N, Kind: c.Kind, Name: c.Name, Model: c.Model, Depth: c.Depth,
 		Status: string(c.Status), Good: !c.Failed(), In: dash, Out: dash, Cost: cost(c.Cost), Took: dash,
-		Tools: strings.Join(c.Tools, ", "), Said: c.Text,
+		Tools: strings.Join(c.Tools(), ", "), Said: c.Text,
 	}
 	if c.HTTP > 0 {
 		line.Status = fmt.Sprint(c.HTTP)
 	}
-	if c.Code != "" {
+	if c.Evidence {
+		line.Status = "evidence"
+	} else if c.Code != "" {
 		line.Status = c.Code
 	}
 	if c.Status == "" {
@@ -135,7 +136,7 @@ func (*app) pageCall(c *insight.Call) pageCall {
 	if c.Usage != nil {
 		line.In, line.Out = number(c.Usage.Input+c.Usage.CacheRead+c.Usage.CacheWrite), number(c.Usage.Output+c.Usage.Reasoning)
 	}
-	if c.Outcome >= 0 {
+	if c.Timed() {
 		line.Took = duration(c.Took)
 	}
 	return line

@@ -39,6 +39,10 @@ func TestMain(m *testing.M) {
 //	json [NAME=VALUE…]     standard output of the last command is one JSON document with these members
 //	member NAME PATH       keeps a member of that document in $NAME
 //	status N COMMAND…      runs a command, which must end with that exit status
+//	trajectory STORY       makes a trajectory in the store, and keeps its run, its signer, its policy set and its
+//	                       trajectory id in $RUN, $SIGNER, $POLICIES and $TRAJECTORY
+//	tamper FROM TO         changes bytes of the entries in the store; both are of one length
+//	edit FILE FROM TO      changes bytes of a file, as often as they are there; both are of one length
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -60,6 +64,11 @@ func TestScripts(t *testing.T) {
 			"json":     isJSON,
 			"member":   member,
 			"status":   status,
+			"edit":     edit,
+			"tamper":   tamper,
+			"trajectory": func(ts *testscript.TestScript, _ bool, args []string) {
+				makeTrajectory(t, ts, args[0])
+			},
 		},
 	})
 }

@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/budget"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -76,7 +78,7 @@ func (a *app) show(ctx context.Context, name string, f showFlags) error {
 }
 
 // prices returns the built-in prices, and those of the user before them.
-func (a *app) prices(file string) (budget.Table, error) {
+func (a *app) prices(file string) (insight.PriceList, error) {
 	if file == "" {
 		file = a.lookup("REPRISE_PRICES")
 	}
@@ -84,13 +86,13 @@ func (a *app) prices(file string) (budget.Table, error) {
 	if file != "" {
 		var err error
 		if own, err = os.ReadFile(file); err != nil {
-			return budget.Table{}, fault.Wrap(ErrFile, "cli.prices", err, "the prices")
+			return insight.PriceList{}, fault.Wrap(ErrFile, "cli.prices", err, "the prices")
 		}
 	}
 	return insight.Prices(own)
 }
 
-func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices budget.Table) error {
+func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices insight.PriceList) error {
 	a := s.a
 	r, err := s.summary(ctx, info)
 	if err != nil {
@@ -115,14 +117,25 @@ func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices b
 		for i := range calls {
 			list[i] = calls[i].Value()
 		}
-		a.print(canon.Object(
+		v := canon.Object(
 			canon.M("run", r.Value().With("state", canon.String(s.state(&r)))),
 			canon.M("calls", canon.Array(list...)),
 			canon.M("totals", sums.Value()),
-		))
+		)
+		if driven(&r) {
+			steps, err := s.steps(ctx, info.Run)
+			if err != nil {
+				return err
+			}
+			v = v.With("steps", canon.Array(steps...))
+		}
+		a.print(v)
 		return nil
 	}
 	s.heading(&r)
+	if driven(&r) {
+		return s.showSteps(ctx, info.Run)
+	}
 	t := newTable(3, ">STEP", ">ENTRY", "KIND", "NAME", "MODEL", ">IN", ">OUT", ">COST", ">TOOK", "STATUS", "ASKS FOR")
 	for i := range calls {
 		c := &calls[i]
@@ -135,10 +148,10 @@ func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices b
 			model = dash
 		}
 		took := dash
-		if c.Outcome >= 0 {
+		if c.Timed() {
 			took = duration(c.Took)
 		}
-		t.add(number(c.Step), fmt.Sprint(c.N), c.Kind, strings.Repeat("  ", c.Depth)+clean(c.Name), model, in, out, cost(c.Cost), took, a.callStatus(c), clean(strings.Join(c.Tools, ", ")))
+		t.add(number(c.Step), fmt.Sprint(c.N), c.Kind, strings.Repeat("  ", c.Depth)+clean(c.Name), model, in, out, cost(c.Cost), took, a.callStatus(c), clean(strings.Join(c.Tools(), ", ")))
 	}
 	if len(calls) == 0 {
 		a.printf("%s\n", a.out.warn("no calls: nothing came through the recorder"))
@@ -148,6 +161,40 @@ func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices b
 	}
 	if a.out.terminal && len(calls) > 0 {
 		a.next(a.stdout, a.out, "show "+short(info.Run)+" --at "+fmt.Sprint(calls[0].N)+a.flag(), "verify "+short(info.Run)+a.flag())
+	}
+	return nil
+}
+
+// driven reports whether an engine decides in the run: then what it concluded
+// is shown, and not its calls alone.
+func driven(r *insight.Run) bool { return r.Engine == trajectory.Engine }
+
+// steps returns the lines of a run as JSON.
+func (s *opened) steps(ctx context.Context, run ledger.RunID) ([]canon.Value, error) {
+	var out []canon.Value
+	for step, err := range insight.Steps(ctx, s, run) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, step.Value())
+	}
+	return out, nil
+}
+
+// showSteps shows what an engine took in and concluded, one line a step.
+func (s *opened) showSteps(ctx context.Context, run ledger.RunID) error {
+	a := s.a
+	t := newTable(3, ">ENTRY", "WHAT", "WHO", "")
+	for step, err := range insight.Steps(ctx, s, run) {
+		if err != nil {
+			return err
+		}
+		what, who, text := stepCells(a.out, &step)
+		t.add(fmt.Sprint(step.N), what, who, text)
+	}
+	t.write(a.stdout, a.out)
+	if a.out.terminal {
+		a.next(a.stdout, a.out, "show "+short(run)+" --at 0"+a.flag(), "verify "+short(run)+a.flag())
 	}
 	return nil
 }
@@ -178,6 +225,10 @@ func (a *app) callStatus(c *insight.Call) string {
 	switch {
 	case c.Status == "":
 		return a.out.warn("open")
+	case c.Evidence && c.HTTP > 0:
+		text = fmt.Sprintf("%d evidence", c.HTTP)
+	case c.Evidence:
+		text = "evidence"
 	case c.Code != "":
 		text = clean(c.Code)
 	case c.HTTP > 0:
@@ -188,8 +239,11 @@ func (a *app) callStatus(c *insight.Call) string {
 	if c.Status == "interrupted" && !c.Left {
 		text = strings.TrimSpace(text + " interrupted")
 	}
-	if c.Failed() {
+	switch {
+	case c.Failed():
 		return a.out.bad(text)
+	case c.Evidence:
+		return a.out.warn(text)
 	}
 	return a.out.good(text)
 }
@@ -202,6 +256,9 @@ func sumLine(t *insight.Totals) string {
 	}
 	if t.Open > 0 {
 		parts = append(parts, number(t.Open)+" open")
+	}
+	if t.Evidence > 0 {
+		parts = append(parts, number(t.Evidence)+" evidence only")
 	}
 	of := func(n int64, what string) string {
 		if n == t.Calls {
@@ -335,8 +392,8 @@ func (a *app) part(p *insight.Part) {
 		a.printf("%s\n", a.out.warn("not there: "+p.Gone))
 	case p.Plain == nil:
 		a.printf("%s\n", a.out.dim("in a coding that is not shown; --raw writes the bytes"))
-	case strings.HasPrefix(p.Type, "text/event-stream"):
-		a.answer(insight.Read(p.Type, p.Plain), p.Plain)
+	case p.Answer != nil && protocol.Tells(p.Type):
+		a.answer(p.Answer, p)
 	default:
 		if text, ok := insight.Pretty(p.Plain); ok {
 			a.printf("%s\n", cleanBlock(string(text)))
@@ -348,21 +405,17 @@ func (a *app) part(p *insight.Part) {
 	}
 }
 
-// answer prints what an event stream says, put together.
-func (a *app) answer(r insight.Answer, stream []byte) {
-	n := int64(0)
-	for range insight.Events(stream) {
-		n++
-	}
-	a.printf("%s\n", a.out.dim(plural(n, "event")+", put together; --raw writes them as they came"))
+// answer prints what a stream says, put together.
+func (a *app) answer(r *protocol.Answer, p *insight.Part) {
+	a.printf("%s\n", a.out.dim(plural(protocol.CountEvents(p.Type, p.Plain), "event")+", put together; --raw writes them as they came"))
 	if r.Text != "" {
 		a.printf("%s\n", cleanBlock(r.Text))
 	}
-	for _, t := range r.Tools {
+	for _, t := range r.Tools() {
 		a.printf("asks for %s\n", a.out.name(clean(t)))
 	}
-	if r.Text == "" && len(r.Tools) == 0 {
-		a.printf("%s\n", cleanBlock(string(stream)))
+	if r.Text == "" && len(r.Calls) == 0 && isText(p.Plain) {
+		a.printf("%s\n", cleanBlock(string(p.Plain)))
 	}
 }
 

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/archive"
+	"github.com/reprise-dev/reprise/internal/trajectories"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -70,32 +72,42 @@ OpenThymos itself says of the file.`,
 	return cmd
 }
 
-func (a *app) verify(ctx context.Context, what string, f verifyFlags) error {
-	o := archive.VerifyOptions{Partial: f.partial}
+// verifyOptions reads what is asked of the evidence, and which keys are
+// trusted.
+func (a *app) verifyOptions(f verifyFlags) (*archive.VerifyOptions, error) {
+	o := &archive.VerifyOptions{Partial: f.partial, Check: trajectories.Check(trajectory.Pins{})}
 	asked, given, err := level(f.level)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if given {
 		o.Level = &asked
 	}
 	if o.Expect, err = expectedHead(f.expect); err != nil {
-		return err
+		return nil, err
 	}
 	if o.Roots, err = readTrust(f.trust); err != nil {
-		return err
+		return nil, err
 	}
 	own, err := a.readKeys()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// With --trust, only those roots count: the answer must not depend on who asks.
 	if own != nil && len(f.trust) == 0 {
 		o.Roots, o.Manifests = own.Roots(), own.Manifests()
 	}
+	return o, nil
+}
+
+func (a *app) verify(ctx context.Context, what string, f verifyFlags) error {
+	o, err := a.verifyOptions(f)
+	if err != nil {
+		return err
+	}
 	if isBundle(what) {
 		stop := a.progress("verifying")
-		r, err := archive.VerifyFile(ctx, what, &o)
+		r, err := archive.VerifyFile(ctx, what, o)
 		stop()
 		if err != nil {
 			return err
@@ -113,7 +125,7 @@ func (a *app) verify(ctx context.Context, what string, f verifyFlags) error {
 		return err
 	}
 	stop := a.progress("verifying")
-	r, err := archive.VerifyRun(ctx, s, info.Run, &o)
+	r, err := archive.VerifyRun(ctx, s, info.Run, o)
 	stop()
 	if err != nil {
 		return err

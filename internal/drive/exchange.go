@@ -31,7 +31,7 @@ func (b Boundary) Place() (ref ledger.Ref, ok bool) { return b.under, b.path != 
 // ended exactly once, with [Exchange.End], unless Begin gave an error.
 type Exchange struct {
 	s       *Session
-	n       int64  // of the call entry
+	n       int64 // of the call entry
 	id      canon.Digest
 	begun   *group // of the call entry
 	key     effect.Key
@@ -40,7 +40,8 @@ type Exchange struct {
 	started time.Time
 	record  *ledger.Opened // the recorded outcome
 	stream  *Stream
-	trunk   bool // of the run that this one branches from
+	duplex  *staged // of the messages, if there are any
+	trunk   bool    // of the run that this one branches from
 }
 
 // Begin takes a call. If its source makes it, the caller makes it and ends
@@ -186,6 +187,27 @@ func (x *Exchange) Answered() (o effect.Outcome, ok bool, err error) {
 	}
 }
 
+// Took returns how long the recorded call took, by the times in the headers of
+// its entries. These are informational: nothing may depend on it but a pace.
+func (x *Exchange) Took(ctx context.Context) (time.Duration, error) {
+	if x.record == nil || x.answer.Recorded == nil {
+		return 0, nil
+	}
+	call, err := x.s.record.Ref(ctx, x.answer.Recorded.Call)
+	if err != nil {
+		return 0, err
+	}
+	from, err := time.Parse(time.RFC3339Nano, call.T)
+	if err != nil {
+		return 0, nil //nolint:nilerr // a header need not have a time that can be read
+	}
+	to, err := time.Parse(time.RFC3339Nano, x.record.T)
+	if err != nil {
+		return 0, nil //nolint:nilerr // as above
+	}
+	return max(0, to.Sub(from)), nil
+}
+
 // Has reports whether the outcome that answers the call has a content of that
 // name.
 func (x *Exchange) Has(name string) bool {
@@ -264,6 +286,9 @@ func (x *Exchange) end(ctx context.Context, o effect.Outcome) (int64, error) {
 	}
 	if x.stream != nil && err == nil {
 		x.stream.drop()
+	}
+	if err == nil {
+		x.duplex.end()
 	}
 	return ref.N, err
 }

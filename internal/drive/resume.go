@@ -21,10 +21,21 @@ func Resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 	if _, err := cfg.Store.Acquire(ctx, run, cfg.Holder, leaseTTL); err != nil {
 		return nil, err
 	}
+	s, err := resume(ctx, cfg, run, o)
+	if err != nil {
+		// What was not taken over is left to others at once. If that fails the
+		// lease runs out, and the error that came first is the one that counts.
+		_, _ = cfg.Store.Acquire(context.WithoutCancel(ctx), run, cfg.Holder, 0)
+	}
+	return s, err
+}
+
+func resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Session, error) {
 	var at ledger.Position
 	var tree ledger.Tree
 	seen := map[effect.Key]int64{}
 	open := map[int64]effect.Key{}
+	messages := map[int64]int64{} // of open calls
 	var order []int64
 	for e, err := range cfg.Store.Read(ctx, run, 0) {
 		if err != nil {
@@ -45,9 +56,14 @@ func Resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 			open[p.N] = k
 			order = append(order, p.N)
 			seen[effect.Key{Path: k.Path, Match: k.Match}] = k.Occurrence + 1
+		case ledger.KindEvent:
+			if n, ok := p.Body.Get("refs").Get("call").AsInt(); ok {
+				messages[n]++
+			}
 		case ledger.KindOutcome:
 			n, _ := p.Body.Get("refs").Get("call").AsInt()
 			delete(open, n)
+			delete(messages, n)
 		case ledger.KindSeal:
 			return nil, fault.New(ErrSealed, "drive.Resume", "run %s is sealed", run)
 		default:
@@ -67,7 +83,7 @@ func Resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 	}
 	for _, n := range order {
 		if k, ok := open[n]; ok {
-			if err := s.interrupt(ctx, n, k, staged[n]); err != nil {
+			if err := s.interrupt(ctx, n, k, staged[n], messages[n]); err != nil {
 				return nil, errors.Join(err, s.w.close(ctx))
 			}
 		}
@@ -75,12 +91,19 @@ func Resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 	return s, nil
 }
 
-// interrupt closes a call that another process left open.
-func (s *Session) interrupt(ctx context.Context, n int64, k effect.Key, p *partial) error {
+// interrupt closes a call that another process left open. Of its messages the
+// ledger has so many.
+func (s *Session) interrupt(ctx context.Context, n int64, k effect.Key, p *partial, messages int64) error {
 	x := &Exchange{s: s, n: n, key: k, started: s.cfg.Now()}
 	o := effect.Outcome{Status: effect.Interrupted}
 	if p != nil {
 		o.Data = p.head
+		if err := s.messages(n, p.messages, messages); err != nil {
+			return err
+		}
+		if p.name == "" { // it had messages and no answer
+			return x.End(ctx, o)
+		}
 		if err := x.refill(p); err != nil {
 			return err
 		}

@@ -24,6 +24,8 @@ import (
 //
 //	0 n length head             an answer begins: JSON {head, name, type}
 //	1 n nanoseconds length part its next bytes
+//	2 n length about length message
+//	                            a message of a duplex exchange: JSON {content, data, name, type}
 //
 // where n is the entry of the call and all numbers are unsigned varints. A
 // file that has grown large is followed by another one, and goes when the
@@ -49,8 +51,9 @@ type spoolFile struct {
 }
 
 const (
-	frameHead = 0
-	framePart = 1
+	frameHead    = 0
+	framePart    = 1
+	frameMessage = 2
 
 	rollSize = 16 << 20 // a file larger than this is followed by another
 	maxFrame = 64 << 20 // bounds what is read back; the writer's parts are smaller
@@ -208,6 +211,7 @@ type partial struct {
 	name, typ string
 	head      canon.Value
 	frames    []frame
+	messages  []said
 }
 
 type frame struct {
@@ -263,8 +267,24 @@ func readFrames(r *bufio.Reader, calls map[int64]effect.Key, out map[int64]*part
 		if _, err := io.ReadFull(r, b); err != nil {
 			return nil //nolint:nilerr // a torn frame
 		}
+		var message []byte
+		if kind == frameMessage {
+			if message, err = readSized(r); err != nil {
+				return nil //nolint:nilerr // a torn frame
+			}
+		}
 		call := int64(n) //nolint:gosec // entry numbers are small
 		if _, asked := calls[call]; !asked {
+			continue
+		}
+		if kind == frameMessage {
+			m, err := parseSaid(b, message)
+			if err != nil {
+				return err
+			}
+			if p := out[call]; p != nil {
+				p.messages = append(p.messages, m)
+			}
 			continue
 		}
 		if kind == framePart {
@@ -279,4 +299,14 @@ func readFrames(r *bufio.Reader, calls map[int64]effect.Key, out map[int64]*part
 		}
 		out[call] = &partial{name: v.Get("name").Str(), typ: v.Get("type").Str(), head: v.Get("head")}
 	}
+}
+
+func readSized(r *bufio.Reader) ([]byte, error) {
+	size, err := binary.ReadUvarint(r)
+	if err != nil || size > maxFrame {
+		return nil, io.ErrUnexpectedEOF
+	}
+	b := make([]byte, size)
+	_, err = io.ReadFull(r, b)
+	return b, err
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -20,6 +22,9 @@ type Part struct {
 	Bytes []byte // as recorded
 	Plain []byte // without HTTP codings; nil if they are not known
 	Gone  string // why the bytes are not there; empty: they are
+
+	Request *protocol.Request // of a call of a model
+	Answer  *protocol.Answer  // of its outcome
 }
 
 // Detail is a call or an outcome with what it holds.
@@ -45,6 +50,7 @@ func Load(ctx context.Context, r *drive.Reader, n int64) (Detail, error) {
 			p.Bytes = b
 			if plain, ok := Decode(Header(o.Data(), "content-encoding"), b); ok {
 				p.Plain = plain
+				d.read(ctx, r, &p)
 			}
 		case absent(err) == nil:
 			p.Gone = fault.CodeOf(err).Error()
@@ -54,6 +60,57 @@ func Load(ctx context.Context, r *drive.Reader, n int64) (Detail, error) {
 		d.Parts = append(d.Parts, p)
 	}
 	return d, nil
+}
+
+// read reads what a content says, as far as its protocol is known.
+func (d *Detail) read(ctx context.Context, r *drive.Reader, p *Part) {
+	call := d.Opened
+	switch d.Kind {
+	case ledger.KindCall:
+	case ledger.KindOutcome:
+		n, _ := d.Body.Get("refs").Get("call").AsInt()
+		var err error
+		if call, err = r.Open(ctx, n); err != nil {
+			return // without its call an answer still says what it is
+		}
+	default:
+		return
+	}
+	if call.Body.Get("kind").Str() != kindModel {
+		return
+	}
+	target := call.Data().Get("url").Str()
+	if d.Kind == ledger.KindCall {
+		q := protocol.ReadRequest(target, p.Plain)
+		p.Request = &q
+		return
+	}
+	a := protocol.Read(protocol.Origin{URL: target, Type: p.Type, Header: func(name string) string { return Header(d.Data(), name) }}, p.Plain)
+	p.Answer = &a
+}
+
+// requestValue returns what a request asks, without what it says: that stands
+// beside it.
+func requestValue(q *protocol.Request) canon.Value {
+	var results []canon.Value
+	for i := range q.Messages {
+		for _, r := range q.Messages[i].Results {
+			results = append(results, canon.Object(canon.M("call", text(r.ID)), canon.M("tool", text(r.Name)), canon.M("failed", canon.Bool(r.Failed))))
+		}
+	}
+	v := canon.Object(
+		canon.M("protocol", text(q.Protocol)),
+		canon.M("model", text(q.Model)),
+		canon.M("stream", canon.Bool(q.Stream)),
+		canon.M("messages", canon.Int(int64(len(q.Messages)))),
+	)
+	if results != nil {
+		v = v.With("tool_results", canon.Array(results...))
+	}
+	if q.Offered != nil {
+		v = v.With("tools", names(q.Offered))
+	}
+	return v
 }
 
 // Pretty returns JSON with line breaks; ok is false if it is no JSON. Names
@@ -174,21 +231,18 @@ func (p *Part) value() canon.Value {
 		return v
 	}
 	if j, err := canon.Parse(p.Plain); err == nil {
-		return v.With("json", j)
-	}
-	if utf8.Valid(p.Plain) {
+		v = v.With("json", j)
+	} else if utf8.Valid(p.Plain) {
 		v = v.With("text", canon.String(string(p.Plain)))
 	}
-	if isEvents(p.Type, p.Plain) {
-		a := Read(p.Type, p.Plain)
-		v = v.With("answer", canon.String(a.Text))
-		if len(a.Tools) > 0 {
-			names := make([]canon.Value, len(a.Tools))
-			for i, n := range a.Tools {
-				names[i] = canon.String(n)
-			}
-			v = v.With("tool_calls", canon.Array(names...))
+	if a := p.Answer; a != nil && protocol.Tells(p.Type) {
+		v = v.With("answer", canon.String(strings.ToValidUTF8(a.Text, "\uFFFD")))
+		if len(a.Calls) > 0 {
+			v = v.With("tool_calls", names(a.Tools()))
 		}
+	}
+	if q := p.Request; q != nil {
+		v = v.With("asks", requestValue(q))
 	}
 	return v
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -50,6 +51,10 @@ func decision(ctx context.Context, r *drive.Reader, at ledger.Ref) (ledger.Decis
 		body = body.With("data", body.Get("data").Without("headers"))
 	case ledger.KindOutcome:
 		body = body.With("data", body.Get("data").Without("headers", "trailers"))
+	case ledger.KindEvent:
+		if isMessage(o) {
+			body = body.With("data", body.Get("data").Without("after", "seq", "frames"))
+		}
 	default:
 	}
 	return ledger.Decision{Kind: o.Kind, Body: body, Contents: contents}, nil
@@ -94,6 +99,21 @@ func steps(ctx context.Context, store drive.Store, r *drive.Reader) ([]replay.St
 			}
 			continue
 		}
+		if isMessage(o) {
+			// Of each direction the nth message stands for the nth: what one side
+			// says does not move what the other says.
+			n, _ := o.Body.Get("refs").Get("call").AsInt()
+			about := string(o.Kind) + " " + o.Data().Get("dir").Str()
+			if i, ok := calls[ledger.Ref{Run: o.Run, N: n}]; ok {
+				about += " " + out[i].Match + " " + out[i].Form.String()
+			}
+			out = append(out, replay.Step{
+				What: "message", Name: o.Body.Get("name").Str(), Run: o.Run, Entry: o.N, Answer: -1,
+				Match: about + " " + canon.Int(seen[about]).String(), Form: form,
+			})
+			seen[about]++
+			continue
+		}
 		id := string(o.Kind) + " " + form.String()
 		s := replay.Step{What: string(o.Kind), Name: o.Body.Get("name").Str(), Run: o.Run, Entry: o.N, Answer: -1, Form: form}
 		s.Match = id + " " + canon.Int(seen[id]).String()
@@ -103,12 +123,18 @@ func steps(ctx context.Context, store drive.Store, r *drive.Reader) ([]replay.St
 	return out, nil
 }
 
+// isMessage reports whether an entry is a message of a socket, which says what
+// was said.
+func isMessage(o *ledger.Opened) bool {
+	return o.Kind == ledger.KindEvent && o.Body.Get("name").Str() == protocol.SocketMessage
+}
+
 func skipped(o *ledger.Opened) bool {
 	switch o.Kind {
 	case ledger.KindOpen, ledger.KindSeal, ledger.KindErasure:
 		return true
 	case ledger.KindEvent:
-		return o.Body.Get("refs").Has("note")
+		return o.Body.Get("refs").Has("note") && !isMessage(o)
 	default:
 		return false
 	}

@@ -2,9 +2,8 @@
 // models were called, with how many tokens, at what cost, for how long, and
 // which tools the answers asked for.
 //
-// It reads what the providers themselves say (OpenAI's chat completions and
-// responses, Anthropic's messages, Gemini's generateContent; whole or as
-// server-sent events) and estimates nothing. What it does not know is absent,
+// It reads what the providers themselves say, as package protocol knows it,
+// and estimates nothing. What it does not know is absent,
 // never zero: a call without a usage member has no tokens, a model without a
 // listed price no cost, and a sum that lacks a part says so.
 package insight

@@ -1,4 +1,4 @@
-package insight
+package protocol
 
 import (
 	"bytes"
@@ -50,4 +50,25 @@ func nextLine(b []byte) (line, rest []byte) {
 		rest = rest[1:]
 	}
 	return b[:i], rest
+}
+
+// CountEvents returns how many events a stream of that media type has.
+func CountEvents(contentType string, stream []byte) (n int64) {
+	switch {
+	case isType(contentType, EventStreamType):
+		for range EventStream(stream) {
+			n++
+		}
+	case isType(contentType, "application/x-ndjson"):
+		for line := range bytes.Lines(stream) {
+			if len(bytes.TrimSpace(line)) > 0 {
+				n++
+			}
+		}
+	default:
+		for range Events(stream) {
+			n++
+		}
+	}
+	return n
 }

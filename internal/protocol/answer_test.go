@@ -1,16 +1,23 @@
-package insight_test
+package protocol_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"github.com/reprise-dev/reprise/internal/insight"
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/budget"
 )
+
+// calls are the tools of an answer whose arguments do not matter.
+func calls(names ...string) (out []protocol.ToolCall) {
+	for _, n := range names {
+		out = append(out, protocol.ToolCall{Name: n})
+	}
+	return out
+}
 
 // events makes an event stream of messages.
 func events(messages ...string) string {
@@ -25,54 +32,54 @@ func TestReadTakesWhatTheProviderSays(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, typ, body string
-		want            insight.Answer
+		want            protocol.Answer
 		usage           *budget.Usage
 	}{
 		{
 			"chat completion", "application/json",
 			`{"object":"chat.completion","model":"gpt-4o","choices":[{"message":{"content":null,"tool_calls":[{"function":{"name":"a"}},{"function":{"name":"b"}}]}}],
 			"usage":{"prompt_tokens":100,"completion_tokens":50,"prompt_tokens_details":{"cached_tokens":64},"completion_tokens_details":{"reasoning_tokens":30}}}`,
-			insight.Answer{Model: "gpt-4o", Tools: []string{"a", "b"}},
+			protocol.Answer{Model: "gpt-4o", Calls: calls("a", "b")},
 			&budget.Usage{Input: 36, Output: 20, CacheRead: 64, Reasoning: 30},
 		},
 		{
 			"streamed chat completion", "text/event-stream; charset=utf-8",
 			events(`{"model":"gpt-4o","choices":[{"delta":{"content":"He"}}]}`, `{"model":"gpt-4o","choices":[{"delta":{"content":"llo","tool_calls":[{"index":0,"function":{"name":"a","arguments":""}}]}}]}`,
 				`{"model":"gpt-4o","choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}}]}`, `{"model":"gpt-4o","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}`, `[DONE]`),
-			insight.Answer{Model: "gpt-4o", Tools: []string{"a"}, Text: "Hello"},
+			protocol.Answer{Model: "gpt-4o", Calls: calls("a"), Text: "Hello"},
 			&budget.Usage{Input: 3, Output: 2},
 		},
 		{
 			"a stream without usage has none", "text/event-stream",
 			events(`{"model":"gpt-4o","choices":[{"delta":{"content":"Hi"}}]}`, `[DONE]`),
-			insight.Answer{Model: "gpt-4o", Text: "Hi"},
+			protocol.Answer{Model: "gpt-4o", Text: "Hi"},
 			nil,
 		},
 		{
 			"embeddings", "application/json",
 			`{"object":"list","data":[],"model":"text-embedding-3-small","usage":{"prompt_tokens":8,"total_tokens":8}}`,
-			insight.Answer{Model: "text-embedding-3-small"},
+			protocol.Answer{Model: "text-embedding-3-small"},
 			&budget.Usage{Input: 8},
 		},
 		{
 			"response", "application/json",
 			`{"object":"response","model":"gpt-5","service_tier":"flex","output":[{"type":"reasoning"},{"type":"message","content":[{"type":"output_text","text":"Hi"}]},{"type":"function_call","name":"f"}],
 			"usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":4},"output_tokens":9,"output_tokens_details":{"reasoning_tokens":5}}}`,
-			insight.Answer{Model: "gpt-5", Text: "Hi", Tools: []string{"f"}, Unpriced: "service tier flex"},
+			protocol.Answer{Model: "gpt-5", Text: "Hi", Calls: calls("f"), Unpriced: "service tier flex"},
 			&budget.Usage{Input: 6, Output: 4, CacheRead: 4, Reasoning: 5},
 		},
 		{
 			"streamed response", "text/event-stream",
 			"event: response.created\n" + events(`{"type":"response.created","response":{"object":"response","model":"gpt-5","service_tier":"default"}}`, `{"type":"response.output_text.delta","delta":"Hi"}`,
 				`{"type":"response.output_item.done","item":{"type":"function_call","name":"f"}}`, `{"type":"response.completed","response":{"model":"gpt-5","usage":{"input_tokens":10,"output_tokens":9}}}`),
-			insight.Answer{Model: "gpt-5", Text: "Hi", Tools: []string{"f"}},
+			protocol.Answer{Model: "gpt-5", Text: "Hi", Calls: calls("f")},
 			&budget.Usage{Input: 10, Output: 9},
 		},
 		{
 			"message", "application/json",
 			`{"type":"message","model":"claude-sonnet-4-5","content":[{"type":"text","text":"Hi"},{"type":"tool_use","name":"bash","input":{}}],
 			"usage":{"input_tokens":7,"cache_creation_input_tokens":11,"cache_read_input_tokens":13,"output_tokens":5,"service_tier":"standard"}}`,
-			insight.Answer{Model: "claude-sonnet-4-5", Text: "Hi", Tools: []string{"bash"}},
+			protocol.Answer{Model: "claude-sonnet-4-5", Text: "Hi", Calls: calls("bash")},
 			&budget.Usage{Input: 7, Output: 5, CacheRead: 13, CacheWrite: 11},
 		},
 		{
@@ -80,31 +87,31 @@ func TestReadTakesWhatTheProviderSays(t *testing.T) {
 			events(`{"type":"message_start","message":{"type":"message","model":"claude-sonnet-4-5","usage":{"input_tokens":7,"output_tokens":1,"cache_creation":{"ephemeral_1h_input_tokens":2},"cache_creation_input_tokens":2}}}`,
 				`{"type":"content_block_start","content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","delta":{"type":"text_delta","text":"Hi"}}`,
 				`{"type":"content_block_start","content_block":{"type":"tool_use","name":"bash"}}`, `{"type":"message_delta","usage":{"output_tokens":25}}`, `{"type":"message_stop"}`),
-			insight.Answer{Model: "claude-sonnet-4-5", Text: "Hi", Tools: []string{"bash"}, Unpriced: "tokens were cached for longer than the listed price covers"},
+			protocol.Answer{Model: "claude-sonnet-4-5", Text: "Hi", Calls: calls("bash"), Unpriced: "tokens were cached for longer than the listed price covers"},
 			&budget.Usage{Input: 7, Output: 25, CacheWrite: 2},
 		},
 		{
 			"generated content", "application/json",
 			`{"candidates":[{"content":{"parts":[{"text":"thinking","thought":true},{"text":"Hi"},{"functionCall":{"name":"f","args":{}}}]}}],"modelVersion":"gemini-2.5-flash",
 			"usageMetadata":{"promptTokenCount":20,"candidatesTokenCount":3,"thoughtsTokenCount":9,"cachedContentTokenCount":5,"toolUsePromptTokenCount":2}}`,
-			insight.Answer{Model: "gemini-2.5-flash", Text: "Hi", Tools: []string{"f"}},
+			protocol.Answer{Model: "gemini-2.5-flash", Text: "Hi", Calls: calls("f")},
 			&budget.Usage{Input: 17, Output: 3, CacheRead: 5, Reasoning: 9},
 		},
 		{
 			"generated content as an array", "application/json",
 			`[{"candidates":[{"content":{"parts":[{"text":"H"}]}}],"modelVersion":"g","usageMetadata":{"promptTokenCount":2,"candidatesTokenCount":1}},{"candidates":[{"content":{"parts":[{"text":"i"}]}}],"modelVersion":"g","usageMetadata":{"promptTokenCount":2,"candidatesTokenCount":2}}]`,
-			insight.Answer{Model: "g", Text: "Hi"},
+			protocol.Answer{Model: "g", Text: "Hi"},
 			&budget.Usage{Input: 2, Output: 2},
 		},
-		{"an error", "application/json", `{"error":{"message":"no"}}`, insight.Answer{}, nil},
-		{"counts that contradict themselves", "application/json", `{"choices":[],"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":2}}}`, insight.Answer{}, nil},
-		{"no JSON", "text/html", `<html>`, insight.Answer{}, nil},
-		{"nothing", "", ``, insight.Answer{}, nil},
+		{"an error", "application/json", `{"error":{"message":"no"}}`, protocol.Answer{}, nil},
+		{"counts that contradict themselves", "application/json", `{"choices":[],"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":2}}}`, protocol.Answer{}, nil},
+		{"no JSON", "text/html", `<html>`, protocol.Answer{}, nil},
+		{"nothing", "", ``, protocol.Answer{}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got := insight.Read(test.typ, []byte(test.body))
-			if got.Model != test.want.Model || got.Text != test.want.Text || got.Unpriced != test.want.Unpriced || !slices.Equal(got.Tools, test.want.Tools) {
+			got := protocol.Read(protocol.Origin{Type: test.typ}, []byte(test.body))
+			if got.Model != test.want.Model || got.Text != test.want.Text || got.Unpriced != test.want.Unpriced || !slices.Equal(got.Tools(), test.want.Tools()) {
 				t.Errorf("Read = %+v, want %+v", got, test.want)
 			}
 			switch {
@@ -136,7 +143,7 @@ func TestEventsFollowTheStandard(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for e := range insight.Events([]byte(test.in)) {
+			for e := range protocol.Events([]byte(test.in)) {
 				got = append(got, string(e))
 			}
 			if !slices.Equal(got, test.want) {
@@ -153,58 +160,7 @@ func FuzzReadTakesAnything(f *testing.F) { f.Fuzz(rapid.MakeFuzz(readTakesAnythi
 
 func readTakesAnything(t *rapid.T) {
 	body := rapid.OneOf(rapid.SliceOf(rapid.Byte()), rapid.Map(rapid.String(), func(s string) []byte { return []byte("data: " + s + "\n\n") })).Draw(t, "body")
-	insight.Read(rapid.SampledFrom([]string{"application/json", "text/event-stream", ""}).Draw(t, "type"), body)
-}
-
-func TestBuiltInPricesAreWellFormed(t *testing.T) {
-	t.Parallel()
-	table, err := insight.Prices(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range table.Prices() {
-		if !strings.HasPrefix(p.Source, "https://") {
-			t.Errorf("%s from %s has the source %q", p.Model, p.From, p.Source)
-		}
-		if _, ok := p.Input.PerToken(); !ok {
-			t.Errorf("%s from %s has no price of input", p.Model, p.From)
-		}
-	}
-	cost, err := table.Cost("gpt-4o-mini", "2026-11-21", budget.Usage{Input: 1_000_000, Output: 1_000_000})
-	if err != nil || cost.String() != "0.75" {
-		t.Errorf("a million tokens each way cost %s, %v; want 0.75", cost, err)
-	}
-}
-
-func TestAFileOfPricesTakesThePlaceOfAModel(t *testing.T) {
-	t.Parallel()
-	table, err := insight.Prices([]byte(`{"prices":[{"model":"gpt-4o-mini","from":"2026-01-01","source":"our contract","input":"0.10"},{"model":"ours","from":"2026-01-01","source":"us","input":"0"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		model, day string
-		usage      budget.Usage
-		want       string
-	}{
-		{"gpt-4o-mini", "2026-02-01", budget.Usage{Input: 1_000_000}, "0.1"},
-		{"gpt-4o-mini", "2025-02-01", budget.Usage{Input: 1}, "unknown"},
-		{"gpt-4o-mini", "2026-02-01", budget.Usage{Output: 1}, "unknown"},
-		{"ours", "2026-02-01", budget.Usage{Input: 5}, "0"},
-		{"gpt-4o", "2026-02-01", budget.Usage{Input: 1_000_000}, "2.5"},
-		{"nobody-knows", "2026-02-01", budget.Usage{Input: 1}, "unknown"},
-	} {
-		got := "unknown"
-		if cost, err := table.Cost(test.model, test.day, test.usage); err == nil {
-			got = cost.String()
-		}
-		if got != test.want {
-			t.Errorf("Cost(%s, %s, %+v) = %s, want %s", test.model, test.day, test.usage, got, test.want)
-		}
-	}
-	for _, in := range []string{`{`, `{}`, `{"prices":{}}`, `{"prices":[],"x":1}`, `{"prices":[{"model":"a","from":"2026-01-01","source":"b","input":1}]}`, `{"prices":[{"model":"a","from":"2026-01-01","source":"b","inputs":"1"}]}`} {
-		if _, err := insight.Prices([]byte(in)); !errors.Is(err, insight.ErrPrices) {
-			t.Errorf("Prices(%s) = %v, want %v", in, err, insight.ErrPrices)
-		}
-	}
+	typ := rapid.SampledFrom([]string{"application/json", "text/event-stream", protocol.EventStreamType, ""}).Draw(t, "type")
+	protocol.Read(protocol.Origin{Type: typ}, body)
+	protocol.ReadRequest("/v1/chat/completions", body)
 }

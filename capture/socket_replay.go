@@ -1,0 +1,310 @@
+package capture
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/websocket"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/replay"
+)
+
+// perform plays the part of the upstream of a recorded socket: what it said
+// is said again when everything has come that the client had said before it,
+// and the socket ends as it did. A message of the client that is not the
+// recorded one gets no answer: the socket is closed.
+func (h *handler) perform(ctx context.Context, w http.ResponseWriter, r *http.Request, to route, c *effect.Call, x *drive.Exchange) {
+	o, _, err := x.Answered()
+	if err != nil {
+		h.cannot(ctx, w, x, err)
+		return
+	}
+	if status, _ := o.Data.Get("status").AsInt(); status != http.StatusSwitchingProtocols || x.Record() == nil || h.p.o.Record == nil {
+		h.answer(ctx, w, r, to, c, x) // it never became a socket
+		return
+	}
+	lines, err := h.p.o.Record.spoken(ctx, x.Record())
+	if err != nil {
+		h.cannot(ctx, w, x, err)
+		return
+	}
+	header := http.Header{}
+	if err := addHeaders(header, o.Data.Get("headers")); err != nil {
+		h.cannot(ctx, w, x, err)
+		return
+	}
+	header["Sec-Websocket-Accept"] = []string{websocket.Accept(r.Header.Get("Sec-Websocket-Key"))}
+	conn, in, err := h.takeOver(w, header)
+	if err != nil {
+		h.cannot(ctx, w, x, err)
+		return
+	}
+	defer h.p.leave(conn)
+	p := &performance{
+		h: h, x: x, kind: c.Kind, name: c.Name, conn: conn,
+		in: websocket.NewReader(in, true, h.p.o.MaxRequest), lines: lines, end: o,
+	}
+	p.run(ctx)
+	_ = p.settle(ctx) // the session keeps what went wrong
+	_ = conn.Close()
+}
+
+// line is a message of a recorded socket.
+type line struct {
+	n     int64 // its entry
+	at    ledger.Ref
+	dir   string
+	op    websocket.Opcode
+	after time.Duration // since the call
+	sizes []int
+}
+
+// spoken returns the messages of a recorded socket without their bytes.
+func (r *Recorded) spoken(ctx context.Context, rec *effect.Record) ([]line, error) {
+	var out []line
+	for o, err := range r.Reader.Messages(ctx, rec) {
+		if err != nil {
+			return nil, err
+		}
+		if o.Body.Get("name").Str() != EventSocket {
+			continue
+		}
+		data := o.Body.Get("data")
+		after, _ := data.Get("after").AsInt()
+		l := line{n: o.N, at: ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}, dir: data.Get("dir").Str(), op: websocket.Text, after: time.Duration(after)}
+		if data.Get("op").Str() == "binary" {
+			l.op = websocket.Binary
+		}
+		for _, v := range data.Get("frames").Elems() {
+			n, _ := v.AsInt()
+			l.sizes = append(l.sizes, int(n))
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// performance is one socket that is answered from the record.
+type performance struct {
+	h    *handler
+	x    *drive.Exchange
+	kind string
+	name string
+	conn net.Conn
+	in   *websocket.Reader
+
+	lines []line
+	end   effect.Outcome // how it ended then
+	seq   int64
+	clock time.Duration // how far the recorded time has been played
+	over  bool          // the outcome is recorded
+}
+
+// run says and hears line after line, and ends the socket as it ended then.
+func (p *performance) run(ctx context.Context) {
+	for i := range p.lines {
+		l := &p.lines[i]
+		then, err := p.recorded(ctx, l)
+		if err != nil {
+			p.diverge(replay.Missing, l.n, nil, "%v", err)
+			p.refuse(ctx, fault.CodeOf(err).Error())
+			return
+		}
+		if l.dir == dirIn {
+			if p.say(l, then) != nil {
+				p.left(ctx, p.lines[i:], nil)
+				return
+			}
+			continue
+		}
+		m, err := p.next()
+		if err != nil || m.Op == websocket.Close {
+			p.left(ctx, p.lines[i:], &m)
+			return
+		}
+		if !p.hear(ctx, l, then, &m) {
+			return
+		}
+	}
+	p.close(ctx)
+}
+
+func (p *performance) recorded(ctx context.Context, l *line) ([]byte, error) {
+	r := p.h.p.o.Record.Reader
+	o, err := r.Ref(ctx, l.at)
+	if err != nil {
+		return nil, err
+	}
+	i := o.Attachment(messageName)
+	if i < 0 {
+		return nil, fault.New(ErrRecord, "capture.socket", "the message at entry %d has no bytes", l.n)
+	}
+	return r.Bytes(ctx, o, i)
+}
+
+// say says what the upstream had said.
+func (p *performance) say(l *line, b []byte) error {
+	if pace := p.h.p.o.Pace; pace > 0 && l.after > p.clock {
+		time.Sleep(time.Duration(float64(l.after-p.clock) / pace))
+	}
+	p.clock = max(p.clock, l.after)
+	if err := p.note(dirIn, l.op, b); err != nil {
+		return err
+	}
+	m := websocket.NewMessage(l.op, b, l.sizes...)
+	_, err := p.conn.Write(m.Append(nil))
+	return err
+}
+
+// hear compares what the client says with what it had said, and reports
+// whether it is the same.
+func (p *performance) hear(ctx context.Context, l *line, then []byte, m *websocket.Message) bool {
+	now, _ := p.h.p.o.Redactor.Bytes(m.Payload())
+	if p.note(dirOut, m.Op, now) != nil {
+		return false
+	}
+	p.clock = max(p.clock, l.after)
+	was, _ := p.h.p.o.Record.rules(p.h.p.rules).normal(p.kind, then)
+	is, norms := p.h.p.rules.normal(p.kind, now)
+	if m.Op == l.op && string(was) == string(is) {
+		if string(then) != string(now) {
+			p.h.p.alter(norms)
+		}
+		return true
+	}
+	p.diverge(replay.Different, l.n, replay.Bytes(was, is), "the client says otherwise than at entry %d", l.n)
+	p.refuse(ctx, fmt.Sprintf("%s: not the message of entry %d", effect.ErrMissing.Error(), l.n))
+	return false
+}
+
+// alter notes that a message is the recorded one only behind normalisers.
+func (p *Proxy) alter(norms []string) {
+	by := "only in how its JSON is written"
+	if norms != nil {
+		by = "by " + strings.Join(norms, ", ")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.altered[by]++
+}
+
+// alterations returns a line for each set of normalisers that made messages
+// of sockets equal.
+func (p *Proxy) alterations() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []string
+	for by, n := range p.altered {
+		out = append(out, fmt.Sprintf("%d messages differ from their record %s", n, by))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// close ends the socket as it ended then.
+func (p *performance) close(ctx context.Context) {
+	how := p.end.Data.Get("close")
+	switch {
+	case how.Get("by").Str() == byUpstream:
+		m := websocket.NewMessage(websocket.Close, nil)
+		if code, ok := how.Get("code").AsInt(); ok {
+			m = websocket.Closing(int(code), how.Get("reason").Str())
+		}
+		if p.settle(ctx) == nil {
+			p.goodbye(&m)
+		}
+	case how.IsZero() && p.end.Data.Get("broke").Str() != byClient:
+		// The upstream was gone without a word.
+	default:
+		m, err := p.next()
+		if err != nil || m.Op == websocket.Close {
+			p.left(ctx, nil, &m)
+			return
+		}
+		now, _ := p.h.p.o.Redactor.Bytes(m.Payload())
+		if p.note(dirOut, m.Op, now) == nil {
+			p.diverge(replay.Extra, -1, nil, "the client says more than was recorded")
+			p.refuse(ctx, effect.ErrMissing.Error()+": the record has ended")
+		}
+	}
+}
+
+// left ends the socket when the client has left it before these lines.
+func (p *performance) left(ctx context.Context, lines []line, m *websocket.Message) {
+	for i := range lines {
+		if lines[i].dir == dirOut {
+			p.diverge(replay.Missing, lines[i].n, nil, "the client left before it said what it had said at entry %d", lines[i].n)
+			break
+		}
+	}
+	if p.settle(ctx) == nil && m != nil && m.Op == websocket.Close {
+		echo := websocket.NewMessage(websocket.Close, m.Payload())
+		_, _ = p.conn.Write(echo.Append(nil))
+	}
+}
+
+// refuse closes the socket because there is no answer to the client.
+func (p *performance) refuse(ctx context.Context, why string) {
+	if p.settle(ctx) == nil {
+		m := websocket.Closing(websocket.Policy, why)
+		p.goodbye(&m)
+	}
+}
+
+// goodbye sends a close frame and waits a moment for that of the client.
+func (p *performance) goodbye(m *websocket.Message) {
+	_, err := p.conn.Write(m.Append(nil))
+	_ = p.conn.SetReadDeadline(time.Now().Add(closeWait))
+	for err == nil {
+		var answer websocket.Message
+		if answer, err = p.next(); answer.Op == websocket.Close {
+			return
+		}
+	}
+}
+
+// settle records the outcome, once.
+func (p *performance) settle(ctx context.Context) error {
+	if p.over {
+		return nil
+	}
+	p.over = true
+	return p.x.End(ctx, effect.Outcome{})
+}
+
+// next returns the next message of the client, or its close frame.
+func (p *performance) next() (websocket.Message, error) {
+	for {
+		m, err := p.in.Next()
+		if err != nil || !m.Op.Control() || m.Op == websocket.Close {
+			return m, err
+		}
+		if m.Op == websocket.Ping {
+			pong := websocket.NewMessage(websocket.Pong, m.Payload())
+			if _, err := p.conn.Write(pong.Append(nil)); err != nil {
+				return m, err
+			}
+		}
+	}
+}
+
+func (p *performance) note(dir string, op websocket.Opcode, b []byte) error {
+	data := messageData(dir, p.seq, op, p.x.Elapsed())
+	p.seq++
+	return p.x.Message(EventSocket, data, ledger.Content{Name: messageName, Type: messageType(op, b), Bytes: b})
+}
+
+func (p *performance) diverge(kind replay.Kind, recorded int64, where []canon.Difference, format string, args ...any) {
+	p.h.p.diverge(replay.Divergence{
+		Kind: kind, What: "message", Name: p.name, Recorded: recorded, Now: p.x.N(), Nearest: -1, Where: where, Msg: fmt.Sprintf(format, args...),
+	})
+}
