@@ -17,8 +17,9 @@ const (
 	// ErrNoMatch means that no candidate may and can serve the query, the
 	// fallback neither. Register an agent that can, or bring one back.
 	ErrNoMatch fault.NotFound = "ROUTER_NO_MATCH"
-	// ErrPrivacy means that the query touches what the privacy policy keeps
-	// closed. Leave the personal data out, or ask for consent.
+	// ErrPrivacy means that a query, or something that is to be kept, touches
+	// what the privacy policy keeps closed. Leave the personal data out, or ask
+	// for consent.
 	ErrPrivacy fault.Denied = "PRIVACY_BLOCKED"
 	// ErrPermission means that none of the roles of who asks may have this done.
 	// Ask somebody who has one.
