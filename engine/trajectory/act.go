@@ -120,6 +120,7 @@ func (m *Machine) compile(a *agent, p proposed) ([]ledger.Decision, error) {
 	if a.act.id, err = proposal.ID(); err != nil {
 		return nil, err
 	}
+	a.act.key = a.act.id
 	a.act.tool, _ = m.charter.Registry.Find(proposal.Tool) // it compiled
 	if proposal.Status.Kind == Suspended {
 		d, err := m.suspend(a, proposal.Status)
@@ -164,13 +165,14 @@ func (m *Machine) stage(a *agent) ([]ledger.Decision, error) {
 	return out, nil
 }
 
-// toolCall makes the call that a staged proposal is. The proposal id goes with
-// it, for tools that keep what they have done from being done twice.
+// toolCall makes the call that a staged proposal is. The id that the proposal
+// had first goes with it, for tools that keep what they have done from being
+// done twice: a proposal that is asked about once more has another id.
 func (m *Machine) toolCall(a *agent) effect.Call {
 	return callOf(a.act.tool, a.act.proposal.Args, canon.Object(
 		canon.M("agent", canon.String(a.Name)),
 		canon.M("attempt", canon.Int(a.act.attempts)),
-		canon.M("idempotency_key", canon.String(a.act.id.String())),
+		canon.M("idempotency_key", canon.String(a.act.key.String())),
 	))
 }
 

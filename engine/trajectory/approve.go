@@ -25,7 +25,9 @@ const (
 // whole proposal with its trace, and what an answer must be about.
 func (m *Machine) suspend(a *agent, st Status) (ledger.Decision, error) {
 	act := a.act
-	act.proposal.Status = st
+	proposed := *act.proposal // a clone of the machine may hold the same one
+	proposed.Status = st
+	act.proposal = &proposed
 	var err error
 	if act.id, err = act.proposal.ID(); err != nil {
 		return ledger.Decision{}, err

@@ -118,6 +118,7 @@ type action struct {
 	intentID   canon.Digest
 	proposal   *Proposal
 	id         canon.Digest
+	key        canon.Digest // the id that it had first; its tool knows it by that one
 	tool       *Tool
 	ballot     govern.Ballot
 	asked      bool // a person is or was asked

@@ -92,10 +92,17 @@ func (m *Machine) modelCall(a *agent) effect.Call {
 // model that does not speak the protocol will not learn it.
 func (m *Machine) thought(a *agent, in effect.Input) ([]ledger.Decision, error) {
 	status, stated := in.Outcome.Data.Get("status").AsInt()
+	if o := in.Outcome; o.Status == effect.Error && o.Code != nil && o.Code.Class() == fault.ClassInvalid {
+		return m.finish(a, "model_failed", canon.String(cut(message(o), maxText))), nil // it never left, and never will
+	}
 	failed := in.Outcome.Status != effect.OK || stated && (status == 429 || status >= 500)
 	if failed {
 		if a.fails++; a.fails >= maxAttempts {
-			return m.finish(a, "model_failed", canon.String(fmt.Sprintf("the model gave no answer in %d attempts", a.fails))), nil
+			why := message(in.Outcome)
+			if in.Outcome.Status == effect.OK {
+				why = fmt.Sprintf("its server answers with status %d", status)
+			}
+			return m.finish(a, "model_failed", canon.String(cut(fmt.Sprintf("the model gave no answer in %d attempts: %s", a.fails, why), maxText))), nil
 		}
 		a.phase = backing
 		return nil, nil
