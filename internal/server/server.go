@@ -86,6 +86,7 @@ type Server struct {
 	hosts   map[string]bool
 	origin  *http.CrossOriginProtection
 	streams atomic.Int64
+	foreign atomic.Int64  // ledgers of other systems that are in memory
 	closing chan struct{} // closed when the server begins to stop
 }
 
@@ -138,6 +139,8 @@ func (s *Server) routes() error {
 	s.proofRoutes()
 	s.bundleRoutes()
 	s.eventRoutes()
+	s.trajectoryRoutes()
+	s.foreignRoutes()
 	s.healthRoutes()
 	for _, register := range s.o.Register {
 		register(s.api)
