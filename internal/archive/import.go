@@ -95,7 +95,7 @@ func (o *ImportOptions) check(ctx context.Context, x *verifier, run ledger.RunID
 	if main {
 		x.report(s)
 	} else {
-		x.settle(s)
+		s.settle()
 	}
 	if f := s.v.First(); f != nil {
 		return fault.Wrap(ErrBroken, "archive.Import", fault.New(f.Code, "archive.Import", "%s", f.Msg), "run %s, entry %d, %s", run, f.N, f.Where)

@@ -73,7 +73,7 @@ func (c carried) manifests(_ context.Context, run ledger.RunID) ([][]byte, error
 	return c.b.Manifests(run), nil
 }
 
-func (c carried) lenient() bool { return true }
+func (carried) lenient() bool { return true }
 
 func (c carried) evidence(_ context.Context, run ledger.RunID) ledger.Evidence {
 	return c.b.Evidence(run)

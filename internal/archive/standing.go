@@ -214,7 +214,7 @@ func elsewhere(of, run ledger.RunID, f ledger.Finding) ledger.Finding {
 
 // settle makes what the runs fail that s stands on its own failures. It is
 // called once, when all of them are verified.
-func (x *verifier) settle(s *standing) {
+func (s *standing) settle() {
 	for _, below := range s.lineage() {
 		if below.missing != "" {
 			remark(s.v, "partial: run %s, on which run %s stands, is not here, so the beginning of the history is not known", below.missing, below.run)

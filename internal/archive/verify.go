@@ -171,7 +171,7 @@ func (x *verifier) run(ctx context.Context, run ledger.RunID) (*standing, error)
 
 // report makes the report of the run asked for, when everything is verified.
 func (x *verifier) report(s *standing) *replay.Report {
-	x.settle(s)
+	s.settle()
 	detail := s.detail()
 	var children canon.Value
 	if x.opts.Delegations {
