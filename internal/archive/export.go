@@ -19,12 +19,14 @@ type ExportOptions struct {
 	// Withhold leaves contents out, as bundle.Options does. Nil withholds
 	// nothing.
 	Withhold func(run ledger.RunID, n int64, what int) bool
-	// Alone leaves out the runs that the run points at.
+	// Alone leaves out the runs that the run points at. A branch without its
+	// source is partial.
 	Alone bool
 }
 
-// Export writes the bundle of a run. Runs that it points at and that are not
-// in the store are left out.
+// Export writes the bundle of a run. The runs that it points at come along,
+// each once: what a branch stands on, what a replay replays, what was
+// delegated. Those that are not in the store are left out.
 func Export(ctx context.Context, store Store, run ledger.RunID, w io.Writer, opts *ExportOptions) error {
 	if opts == nil {
 		opts = &ExportOptions{}
@@ -77,7 +79,9 @@ func needed(ctx context.Context, store Store, run ledger.RunID) ([]ledger.RunID,
 	return runs, nil
 }
 
-// pointsAt returns the runs that the refs of e name.
+// pointsAt returns the runs that the refs of e name, but not the parent of a
+// child: a run answers for what it delegated, and tells nothing of who gave it
+// its work.
 func pointsAt(e *ledger.Entry) []ledger.RunID {
 	if e.Body == nil {
 		return nil
@@ -86,7 +90,11 @@ func pointsAt(e *ledger.Entry) []ledger.RunID {
 	if err != nil {
 		return nil // verification says so; a bundle of a broken run is still evidence
 	}
-	return refs(nil, o.Body.Get("refs"))
+	v := o.Body.Get("refs")
+	if o.Kind == ledger.KindOpen {
+		v = v.Without("parent")
+	}
+	return refs(nil, v)
 }
 
 func refs(runs []ledger.RunID, v canon.Value) []ledger.RunID {

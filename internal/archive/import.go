@@ -56,8 +56,13 @@ func Import(ctx context.Context, store Store, r io.ReaderAt, size int64, opts Im
 	runs := b.Runs()
 	done := make([]Imported, len(runs))
 	at := make([]ledger.Position, len(runs))
+	verify := opts.Verify
+	if verify == nil {
+		verify = &VerifyOptions{}
+	}
+	v := newVerifier(arriving{carriedBy(b), stored{store, false}}, verify)
 	for i, run := range runs {
-		if err := opts.check(ctx, b, run, i == 0); err != nil {
+		if err := opts.check(ctx, v, run, i == 0); err != nil {
 			return nil, err
 		}
 		if at[i], err = common(ctx, store, b, run); err != nil {
@@ -74,26 +79,39 @@ func Import(ctx context.Context, store Store, r io.ReaderAt, size int64, opts Im
 	return done, nil
 }
 
-// check verifies a run before anything is written.
-func (o *ImportOptions) check(ctx context.Context, b *bundle.Bundle, run ledger.RunID, main bool) error {
-	vo := o.Verify
-	if vo == nil {
-		vo = &VerifyOptions{}
+// check verifies a run before anything is written. What it stands on may be
+// in the bundle or in the store.
+func (o *ImportOptions) check(ctx context.Context, x *verifier, run ledger.RunID, main bool) error {
+	var s *standing
+	var err error
+	if main {
+		s, err = x.run(ctx, run)
+	} else {
+		s, err = x.stand(ctx, part{run: run})
 	}
-	v, err := vo.verify(ctx, b.Manifests(run), b.Evidence(run), main)
 	if err != nil {
 		return err
 	}
-	if f := v.First(); f != nil {
+	if main {
+		x.report(s)
+	} else {
+		s.settle()
+	}
+	if f := s.v.First(); f != nil {
 		return fault.Wrap(ErrBroken, "archive.Import", fault.New(f.Code, "archive.Import", "%s", f.Msg), "run %s, entry %d, %s", run, f.N, f.Where)
 	}
-	if main && v.Level < vo.asked() {
-		return fault.New(sign.ErrUntrusted, "archive.Import", "run %s reaches level %s, and level %s is asked for", run, v.Level, vo.asked())
+	if main && s.v.Level < x.opts.asked() {
+		return fault.New(sign.ErrUntrusted, "archive.Import", "run %s reaches level %s, and level %s is asked for", run, s.v.Level, x.opts.asked())
 	}
-	if v.Withheld > 0 && !o.Partial {
-		return fault.New(ErrPartial, "archive.Import", "the bundle withholds %d contents of run %s", v.Withheld, run)
+	if s.v.Withheld == 0 || o.Partial {
+		return nil
 	}
-	return nil
+	for _, below := range s.lineage() {
+		if below.missing != "" {
+			return fault.New(ErrPartial, "archive.Import", "run %s, on which run %s stands, is neither in the bundle nor in the store", below.missing, below.run)
+		}
+	}
+	return fault.New(ErrPartial, "archive.Import", "the bundle withholds %d contents of run %s", s.v.Withheld, run)
 }
 
 // common returns how far the store has the run of the bundle.

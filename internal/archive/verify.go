@@ -3,10 +3,8 @@ package archive
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 
-	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/bundle"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -32,10 +30,38 @@ type VerifyOptions struct {
 	World *canon.Digest
 	// Run is which run of a bundle to report on; empty is the first.
 	Run ledger.RunID
-	// Partial counts contents that a store does not have as withheld, after a
-	// partial import.
+	// Partial counts contents and runs that a store does not have as withheld,
+	// after a partial import.
 	Partial bool
+	// Until is the last entry of the run that is looked at and folded; nil is
+	// the last that there is. Heads behind it are not asked.
+	Until *int64
+	// Delegations follows what the run and the runs that it stands on
+	// delegated: every child is verified under its own manifests, and that
+	// parent and child name each other. The report then has the level that all
+	// of them reach.
+	Delegations bool
+	// Check chooses what an engine checks of a run in the same pass; nil, and a
+	// nil Check, choose nothing. It is asked once for every run or beginning of
+	// a run that is verified: for a source before the branches that stand on
+	// it, for a parent before its children. The open is the one that its
+	// header binds, with no parts. An error of class integrity is a finding; any
+	// other one ends the verification.
+	//
+	// A Check may be a [Detailer].
+	Check func(open ledger.Opened) (ledger.Check, error)
 }
+
+// Detailer is a check that has more to say than findings.
+type Detailer interface {
+	// Detail returns an object for the report. It is called after the End of
+	// the check.
+	Detail() canon.Value
+}
+
+// ErrEnd means that the entry up to which a run should be verified is not
+// there, or that something behind it is expected. Ask for another one.
+const ErrEnd fault.Invalid = "archive.bad_end"
 
 func (o *VerifyOptions) asked() ledger.Level {
 	switch {
@@ -48,7 +74,8 @@ func (o *VerifyOptions) asked() ledger.Level {
 	}
 }
 
-// VerifyRun verifies a run of a store.
+// VerifyRun verifies a run of a store, on the runs of the store that it stands
+// on.
 func VerifyRun(ctx context.Context, store Store, run ledger.RunID, opts *VerifyOptions) (*replay.Report, error) {
 	if opts == nil {
 		opts = &VerifyOptions{}
@@ -56,20 +83,12 @@ func VerifyRun(ctx context.Context, store Store, run ledger.RunID, opts *VerifyO
 	if _, err := store.At(ctx, run); err != nil {
 		return nil, err
 	}
-	manifests, err := manifestsOf(ctx, store, run)
+	x := newVerifier(stored{store, opts.Partial}, opts)
+	s, err := x.run(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	v, err := opts.verify(ctx, manifests, ledger.Evidence{
-		Run: run, Entries: store.Read(ctx, run, 0),
-		Statements: store.Statements(ctx, run, ledger.HeadType),
-		Attachment: drive.NewReader(store, run).Attachment(ctx),
-		Scopes:     true, Withheld: opts.Partial,
-	}, true)
-	if err != nil {
-		return nil, err
-	}
-	return replay.OfVerification(v, opts.asked()), nil
+	return x.report(s), nil
 }
 
 // VerifyFile verifies the bundle at path: the run asked for and the runs that
@@ -101,7 +120,8 @@ func VerifyBundle(ctx context.Context, b *bundle.Bundle, opts *VerifyOptions) (*
 	if runs := b.Runs(); run == "" && len(runs) > 0 {
 		run = runs[0]
 	}
-	v, err := opts.verify(ctx, b.Manifests(run), b.Evidence(run), true)
+	x := newVerifier(carriedBy(b), opts)
+	s, err := x.run(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -109,48 +129,78 @@ func VerifyBundle(ctx context.Context, b *bundle.Bundle, opts *VerifyOptions) (*
 		if other == run {
 			continue
 		}
-		o, err := opts.verify(ctx, b.Manifests(other), b.Evidence(other), false)
+		if c := x.trees[other]; c != nil && c.s != nil {
+			continue // it was followed
+		}
+		o, err := x.stand(ctx, part{run: other})
 		if err != nil {
 			return nil, err
 		}
-		alongside(v, o)
+		alongside(s.v, o)
 	}
-	return replay.OfVerification(v, opts.asked()), nil
+	return x.report(s), nil
+}
+
+// run verifies the run asked for, and what the options ask for beside.
+func (x *verifier) run(ctx context.Context, run ledger.RunID) (*standing, error) {
+	o := x.opts
+	p := part{run: run, expect: o.Expect, world: o.World}
+	if o.Until != nil {
+		if p.count = *o.Until + 1; p.count < 1 {
+			return nil, fault.New(ErrEnd, "archive.Verify", "there is no entry %d", *o.Until)
+		}
+		if o.Expect != nil && o.Expect.Count > p.count {
+			return nil, fault.New(ErrEnd, "archive.Verify", "the head of %d entries that is expected lies behind entry %d", o.Expect.Count, *o.Until)
+		}
+	}
+	s, err := x.stand(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if o.Until != nil {
+		if s.v.At.Count < p.count && !s.v.Failed() {
+			return nil, fault.New(ErrEnd, "archive.Verify", "run %s ends at entry %d; entry %d is asked for", run, s.v.At.Count-1, *o.Until)
+		}
+		remark(s.v, "up to and with entry %d: what stands behind it was not looked at", *o.Until)
+	}
+	if o.Delegations {
+		return s, x.follow(ctx, s, 0)
+	}
+	return s, nil
+}
+
+// report makes the report of the run asked for, when everything is verified.
+func (x *verifier) report(s *standing) *replay.Report {
+	s.settle()
+	detail := s.detail()
+	var children canon.Value
+	if x.opts.Delegations {
+		children = x.delegations(s)
+	} else {
+		children = s.identify()
+	}
+	if children.Len() > 0 {
+		if detail.IsZero() {
+			detail = canon.Object()
+		}
+		detail = detail.With("delegations", children)
+	}
+	s.v.Withheld += x.withheld(s.run)
+	r := replay.OfVerification(s.v, x.opts.asked())
+	r.Detail = detail
+	return r
 }
 
 // alongside lets a verification take in that of a run that the bundle brings
 // along. The levels of the two are their own.
-func alongside(v, o *ledger.Verification) {
-	if f := o.First(); f != nil {
-		v.Fail(ledger.PhasePins, ledger.Finding{
-			Code: f.Code, N: -1, Where: fmt.Sprintf("run %s, entry %d, %s", o.Run, f.N, f.Where),
-			Expected: f.Expected, Found: f.Found, Msg: "a run that comes with it: " + f.Msg,
-		})
+func alongside(v *ledger.Verification, o *standing) {
+	if f := o.v.First(); f != nil {
+		x := elsewhere(v.Run, o.run, *f)
+		x.Msg = "a run that comes with it: " + f.Msg
+		v.Fail(ledger.PhasePins, x)
 		return
 	}
-	v.Withheld += o.Withheld
-	v.Remarks = append(v.Remarks, fmt.Sprintf("run %s, which comes with it, verifies at level %s, with %d contents withheld", o.Run, o.Level, o.Withheld))
-}
-
-// verify verifies a ledger with the keys that its manifests list. What the
-// caller expects is of the run asked for only.
-func (o *VerifyOptions) verify(ctx context.Context, manifests [][]byte, ev ledger.Evidence, main bool) (*ledger.Verification, error) {
-	keys, err := o.keyring(manifests)
-	if err != nil && fault.ClassOf(err) != fault.ClassIntegrity {
-		return nil, err
-	}
-	ev.Keys = keys
-	if main {
-		ev.Expect, ev.World = o.Expect, o.World
-	}
-	v, failed := ledger.Verify(ctx, ev)
-	if failed != nil {
-		return nil, failed
-	}
-	if err != nil {
-		v.Fail(ledger.PhaseSignatures, ledger.Finding{Code: fault.CodeOf(err), N: -1, Where: "key manifests", Msg: fault.Text(err)})
-	}
-	return v, nil
+	remark(v, "run %s, which comes with it, verifies at level %s, with %d contents withheld", o.run, o.v.Level, o.v.Withheld)
 }
 
 // keyring returns the keys of a chain of manifests. That the root is not one

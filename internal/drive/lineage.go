@@ -12,12 +12,26 @@ import (
 // another one.
 const ModeBranch = "branch"
 
-// maxLineage is how many branches may stand on one another.
-const maxLineage = 256
+// MaxLineage is how many branches may stand on one another.
+const MaxLineage = 256
 
 // ErrLineage means that the runs that a branch stands on cannot be followed:
 // one is missing, was changed, or they go in a circle.
 const ErrLineage fault.Integrity = "drive.broken_lineage"
+
+// SourceOf returns the last entry of its source that a branch stands on (T-39).
+// It gives false for an entry that does not open a branch, and [ErrLineage] for
+// a branch that does not say where it left.
+func SourceOf(open *ledger.Opened) (ref ledger.Ref, ok bool, err error) {
+	if open.N != 0 || open.Body.Get("mode").Str() != ModeBranch {
+		return ledger.Ref{}, false, nil
+	}
+	ref, err = ledger.ParseRef(open.Body.Get("refs").Get("source"))
+	if err != nil {
+		return ref, false, fault.Wrap(ErrLineage, "drive.SourceOf", err, "run %s does not say where it left its source", open.Run)
+	}
+	return ref, true, nil
+}
 
 // Lineage yields the entries of a run as one history: of a branch first those
 // of its source up to where it left, and then its own (T-38). An entry says by
@@ -35,8 +49,8 @@ func lineage(ctx context.Context, store ledger.Store, to ledger.Ref, depth int, 
 		yield(nil, fault.New(ErrLineage, "drive.Lineage", format, args...))
 		return false
 	}
-	if depth > maxLineage {
-		return fail("more than %d branches stand on one another", maxLineage)
+	if depth > MaxLineage {
+		return fail("more than %d branches stand on one another", MaxLineage)
 	}
 	at := int64(-1)
 	for e, err := range store.Read(ctx, to.Run, 0) {
@@ -49,14 +63,11 @@ func lineage(ctx context.Context, store ledger.Store, to ledger.Ref, depth int, 
 			yield(nil, err)
 			return false
 		}
-		if source := o.Body.Get("refs").Get("source"); o.N == 0 && o.Body.Get("mode").Str() == ModeBranch && !source.IsZero() {
-			ref, err := ledger.ParseRef(source)
-			if err != nil {
-				return fail("run %s does not say where it left its source: %v", to.Run, err)
-			}
-			if !lineage(ctx, store, ref, depth+1, yield) {
-				return false
-			}
+		if source, ok, err := SourceOf(&o); err != nil {
+			yield(nil, err)
+			return false
+		} else if ok && !lineage(ctx, store, source, depth+1, yield) {
+			return false
 		}
 		if at = o.N; !yield(&o, nil) {
 			return false

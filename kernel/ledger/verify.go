@@ -121,6 +121,8 @@ type Evidence struct {
 	Expect   *Position     // a position that the ledger must contain
 	World    *canon.Digest // an observed world hash (T-16)
 	Base     *World        // of a branch: the world where it left its source (T-38); it is not changed
+	NoBase   bool          // of a branch: that world is not known, so nothing is folded on it
+	Part     bool          // the entries are a beginning on purpose: that no seal is among them says nothing
 	Check    Check         // what an engine checks besides; may be nil
 	Damage   *Finding      // what is wrong with the file that carries the evidence; it fails the verification
 }
@@ -194,6 +196,7 @@ type Verification struct {
 	HeadKey  canon.Digest
 	Withheld int64 // bodies and attachments that were not there to be checked
 	World    World
+	Lost     bool // a commit could not be folded, so World is only what was known before it
 	Remarks  []string
 }
 
@@ -241,6 +244,7 @@ func Verify(ctx context.Context, ev Evidence) (*Verification, error) {
 	if ev.Base != nil {
 		v.res.World = ev.Base.Clone()
 	}
+	v.lost = ev.NoBase
 	next, stop := noHeads, func() {}
 	if ev.Statements != nil {
 		next, stop = iter.Pull2(ev.Statements)

@@ -207,6 +207,7 @@ func (v *verifier) finish() error {
 		v.ev.Check.End(&Findings{v})
 	}
 	v.world()
+	r.Lost = v.lost
 	r.Unsigned = r.At.Count - v.earned
 	if v.earned > 0 && !r.Failed() {
 		r.Level = LevelSigned
@@ -232,7 +233,7 @@ func (v *verifier) world() {
 	}
 	got, whole := v.res.World.Hash()
 	if v.lost {
-		v.remark("partial: a commit could not be folded, so the world is not known and its hash cannot be compared")
+		v.remark("partial: what was committed could not all be folded, so the world is not known and its hash cannot be compared")
 		v.res.Withheld++
 		return
 	}
@@ -252,7 +253,7 @@ func (v *verifier) world() {
 
 func (v *verifier) closing() {
 	r := v.res
-	if !r.Sealed {
+	if !r.Sealed && !v.ev.Part {
 		v.remark("unsealed: the run was not closed, so entries after the last may be missing")
 	}
 	if open := int64(len(v.calls)) - v.unread; open > 0 {
