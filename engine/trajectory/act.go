@@ -208,7 +208,11 @@ func (m *Machine) acted(a *agent, in effect.Input) ([]ledger.Decision, error) {
 		if failed != "" {
 			return m.toolFailed(a, CodeToolError, failed)
 		}
-		return m.observe(a, output, latencyOf(o))
+		lifted, err := Lift(output)
+		if err != nil {
+			return m.toolFailed(a, fault.CodeOf(err).Error(), fault.Text(err))
+		}
+		return m.observe(a, lifted, latencyOf(o))
 	}
 	if a.act.tool.Effect == EffectRead {
 		if o.Status == effect.Interrupted && a.act.attempts < maxTries {

@@ -52,7 +52,7 @@ func Builtins() []Tool {
 func (t *Tool) Builtin() bool { return t.Transport.Get("kind").Str() == builtinKind }
 
 // Answer is what a built-in tool answers: what is there under the key that it
-// reads, or the arguments that it wrote.
+// reads, or the arguments that it wrote, both lifted.
 func (t *Tool) Answer(args canon.Value, w WorldView) canon.Value {
 	kind := t.Transport.Get("read").Str()
 	if kind == "" {

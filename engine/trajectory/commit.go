@@ -208,14 +208,10 @@ func (u *unsigned) call(k sign.PublicKey) effect.Call {
 	return c
 }
 
-// observe takes the answer of an agent's tool, and lets it be committed when
-// its turn comes.
+// observe takes the answer of an agent's tool, lifted, and lets it be committed
+// when its turn comes.
 func (m *Machine) observe(a *agent, output canon.Value, latency uint64) ([]ledger.Decision, error) {
-	lifted, err := Lift(output)
-	if err != nil {
-		return m.toolFailed(a, fault.CodeOf(err).Error(), fault.Text(err))
-	}
-	a.act.output, _ = Redact(lifted)
+	a.act.output, _ = Redact(output)
 	a.act.latency = latency
 	a.phase = signing
 	for i, b := range m.agents {

@@ -93,16 +93,17 @@ func (d decimal) isInteger() bool {
 	return d.digits == "" || d.exp.Cmp(big.NewInt(int64(len(d.digits)))) >= 0
 }
 
-// count returns d as a length, if it is an integer from 0 to limit.
-func (d decimal) count(limit int) (int, bool) {
+// count returns d as a number of things, if it is an integer from 0 to 10^18-1.
+func (d decimal) count() (int64, bool) {
+	const most = 18 // digits that 64 bits hold in any case
 	if d.digits == "" {
 		return 0, true
 	}
-	if d.negative || !d.isInteger() || d.exp.Cmp(big.NewInt(18)) > 0 {
+	if d.negative || !d.isInteger() || d.exp.Cmp(big.NewInt(most)) > 0 {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(d.digits+strings.Repeat("0", int(d.exp.Int64())-len(d.digits)), 10, 64)
-	return int(n), err == nil && n <= int64(limit)
+	return n, err == nil
 }
 
 // appendExact appends a text that two values share exactly if JSON Schema and

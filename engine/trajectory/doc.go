@@ -43,6 +43,11 @@
 //	rejection.go   why it refuses
 //	routing.go     the word of an adviser
 //	skill.go       skills, which narrow a writ
+//	tool.go        what tools there are, and what they may do
+//	schema.go      what arguments they take
+//	policy.go      conditions, and rules made of them
+//	bundle.go      policies that are signed, and the set in force
+//	projection.go  how an answer becomes a change of the world
 //	redact.go      secrets in what tools answer
 //	compile.go     the gates, in their order
 package trajectory

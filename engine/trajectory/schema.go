@@ -26,7 +26,6 @@ const (
 	MaxSchemaNodes = 10_000
 	MaxEnum        = 10_000
 	maxPattern     = 4096
-	maxLength      = 1 << 53
 )
 
 // Schema is the part of JSON Schema that can be checked without a model of the
@@ -76,7 +75,7 @@ type bound struct {
 }
 
 // lengths are the bounds of a length; max is -1 without one.
-type lengths struct{ min, max int }
+type lengths struct{ min, max int64 }
 
 // typeNames are the types of JSON Schema.
 var typeNames = strings.Fields("null boolean object array number string integer")
@@ -144,7 +143,7 @@ func (p *schemaParser) node(at string, v canon.Value, depth int) (*schemaNode, e
 func (p *schemaParser) keyword(n *schemaNode, at, name string, v canon.Value, depth int) (err error) {
 	switch name {
 	case "title", "description", "format", "$comment":
-		_, err = p.parser.text(at, v)
+		_, err = p.text(at, v)
 	case "default", "examples", "deprecated", "readOnly", "writeOnly":
 	case "$schema":
 		if !slices.Contains(dialects, strings.TrimSuffix(v.Str(), "#")) {
@@ -225,7 +224,7 @@ func (p *schemaParser) names(at string, v canon.Value) ([]string, error) {
 	out := make([]string, v.Len())
 	seen := map[string]bool{}
 	for i, e := range v.Elems() {
-		s, err := p.parser.text(place(at, i), e)
+		s, err := p.text(place(at, i), e)
 		if err != nil {
 			return nil, err
 		}
@@ -263,20 +262,20 @@ func (p *schemaParser) properties(n *schemaNode, at string, v canon.Value, depth
 	return nil
 }
 
-func (p *schemaParser) length(at string, v canon.Value) (int, error) {
+func (p *schemaParser) length(at string, v canon.Value) (int64, error) {
 	d, ok := decimalOf(v)
 	if !ok {
 		return 0, p.fail(at, "it is %s, want a number", v.Kind())
 	}
-	n, ok := d.count(maxLength)
+	n, ok := d.count()
 	if !ok {
-		return 0, p.fail(at, "%s is no integer from 0 to 2^53", clip(v.String()))
+		return 0, p.fail(at, "%s is no integer from 0 to 10^18-1", clip(v.String()))
 	}
 	return n, nil
 }
 
 func (p *schemaParser) pattern(at string, v canon.Value) (*regexp.Regexp, error) {
-	s, err := p.parser.text(at, v)
+	s, err := p.text(at, v)
 	if err != nil {
 		return nil, err
 	}
@@ -392,7 +391,7 @@ func (n *schemaNode) checkNumber(at []byte, v canon.Value, d decimal) error {
 
 func (n *schemaNode) checkText(at []byte, s string) error {
 	if n.text.min > 0 || n.text.max >= 0 {
-		if err := n.text.check(at, "characters", utf8.RuneCountInString(s)); err != nil {
+		if err := n.text.check(at, "characters", int64(utf8.RuneCountInString(s))); err != nil {
 			return err
 		}
 	}
@@ -402,7 +401,7 @@ func (n *schemaNode) checkText(at []byte, s string) error {
 	return nil
 }
 
-func (l lengths) check(at []byte, what string, n int) error {
+func (l lengths) check(at []byte, what string, n int64) error {
 	switch {
 	case n < l.min:
 		return misfit(at, "%d %s, want at least %d", n, what, l.min)
@@ -413,7 +412,7 @@ func (l lengths) check(at []byte, what string, n int) error {
 }
 
 func (n *schemaNode) checkList(at []byte, v canon.Value) error {
-	if err := n.list.check(at, "elements", v.Len()); err != nil {
+	if err := n.list.check(at, "elements", int64(v.Len())); err != nil {
 		return err
 	}
 	seen := map[string]bool{}

@@ -157,19 +157,15 @@ func textOf(v canon.Value) (string, bool) {
 	if s, ok := v.AsString(); ok {
 		return s, true
 	}
-	const most = 18
 	d, ok := decimalOf(v)
 	if !ok {
 		return "", false
 	}
-	n, ok := decimal{digits: d.digits, exp: d.exp}.count(1_000_000_000_000_000_000 - 1)
-	if !ok || len(d.digits) > most {
-		return "", false
-	}
+	n, ok := decimal{digits: d.digits, exp: d.exp}.count()
 	if d.negative {
 		n = -n
 	}
-	return strconv.Itoa(n), true
+	return strconv.FormatInt(n, 10), ok
 }
 
 // shape is a JSON value whose texts are templates.

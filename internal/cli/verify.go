@@ -22,6 +22,7 @@ type verifyFlags struct {
 	trust   []string
 	expect  string
 	partial bool
+	foreign openThymosFlags
 }
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -37,22 +38,35 @@ is asked for where a trusted root key is at hand (your own, or --trust), else 0;
 --level asks for another one.
 
 The exit status is 0 if everything asked for holds, 1 if the evidence is sound
-but below the level, 3 if a check failed.`,
+but below the level, 3 if a check failed.
+
+With --format openthymos the file is a ledger that OpenThymos made: a list of
+entries, the answer of its GET /audit/entries, or a line for each. Two verdicts
+are given: strict, which decides the exit status, and compat, which is what
+OpenThymos itself says of the file.`,
 		Example: example(
 			"reprise verify last",
 			"reprise verify run.reprise --trust key.pub",
 			"reprise verify last --expect-head 12:3f9a…",
 			"reprise verify last --level 1 --json",
+			"reprise verify ledger.json --format openthymos --signer 03a1… --expect-head 3776…",
 		),
 		Args: exactly(1, "a run or a bundle"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.foreign.check(cmd); err != nil {
+				return err
+			}
+			if f.foreign.format != "" {
+				return a.verifyOpenThymos(cmd, args[0], f.expect, &f.foreign)
+			}
 			return a.verify(cmd.Context(), args[0], f)
 		},
 	}
 	cmd.Flags().StringVar(&f.level, "level", "", "the level that is asked for: 0, 1, 2 or 3")
 	cmd.Flags().StringArrayVar(&f.trust, "trust", nil, "a file with public root keys to trust (PEM); may be given more than once")
-	cmd.Flags().StringVar(&f.expect, "expect-head", "", "a head that the run must contain, as COUNT:ID or as a file with a signed head")
+	cmd.Flags().StringVar(&f.expect, "expect-head", "", "a head that the run must contain, as COUNT:ID or as a file with a signed head; with --format also the ID of the last entry")
 	cmd.Flags().BoolVar(&f.partial, "partial", false, "take contents that the store does not have as withheld, not as lost")
+	f.foreign.register(cmd)
 	return cmd
 }
 

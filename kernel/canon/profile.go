@@ -28,10 +28,10 @@ const (
 	Foreign Profile = "reprise-foreign/v1"
 )
 
-// The profiles of the source documents. In all but Thymos a number whose token
-// has a fraction or an exponent is a double, and any other an integer without
-// limit; all sort names by code point. None can write NaN or an infinity,
-// which some of their encoders let through: those are no JSON.
+// The profiles of the source documents. In all but those of Thymos a number
+// whose token has a fraction or an exponent is a double, and any other an
+// integer without limit; all sort names by code point. None can write NaN or
+// an infinity, which some of their encoders let through: those are no JSON.
 const (
 	// MACEFixed9 is the serializer of the MACE document (M-35, M-36): doubles
 	// with exactly nine decimals, text as it is.
@@ -64,11 +64,16 @@ const (
 	// Thymos is the content form of Thymos: integers of 64 bits, signed or
 	// not, and no doubles.
 	Thymos Profile = "thymos-1"
+
+	// ThymosSerde is what the serializer of Thymos writes: as Thymos, but a
+	// number that is no integer of 64 bits is a double, printed as Rust does.
+	// Its documents forbid doubles, its programs let them through.
+	ThymosSerde Profile = "thymos-1-serde"
 )
 
 // Profiles returns all profiles.
 func Profiles() []Profile {
-	return []Profile{Native, JCS, Foreign, MACEFixed9, MACECode, AOSSDK, AOSUtils, AOSTrace, Paxman, Statewave, Thymos}
+	return []Profile{Native, JCS, Foreign, MACEFixed9, MACECode, AOSSDK, AOSUtils, AOSTrace, Paxman, Statewave, Thymos, ThymosSerde}
 }
 
 // format is what a profile decides.
@@ -103,6 +108,8 @@ func (p Profile) format() (format, bool) {
 		f.comma, f.colon = ", ", ": "
 	case Thymos:
 		f.number = appendNumberInt64
+	case ThymosSerde:
+		f.number = appendNumberSerde
 	default:
 		return format{}, false
 	}
