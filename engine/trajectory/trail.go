@@ -101,7 +101,7 @@ type Line struct {
 	Tool     string
 	Trace    *Trace // rules evaluated, and the decision
 	Channel  string
-	Gate      string // that refused
+	Gate     string // that refused
 	Reason   string
 	Writ     canon.Digest
 	Intent   canon.Digest
