@@ -150,7 +150,7 @@ func (f *fold) decision(ctx context.Context, o *ledger.Opened) error {
 			return err
 		}
 	}
-	d := replay.Divergence{What: "decision", Name: o.Body.Get("name").Str(), Recorded: o.N, Now: -1, Nearest: -1, Step: f.decided}
+	d := replay.Divergence{What: "decision", Name: o.Body.Get("name").Str(), Recorded: o.N, Run: f.elsewhere(o), Now: -1, Nearest: -1, Step: f.decided}
 	if len(f.due) == 0 {
 		d.Kind, d.Msg = replay.Missing, "the engine does not conclude this any more"
 		f.report.Diverge(d)
@@ -163,6 +163,14 @@ func (f *fold) decision(ctx context.Context, o *ledger.Opened) error {
 		f.report.Diverge(d)
 	}
 	return nil
+}
+
+// elsewhere returns the run of an entry that stands in a source.
+func (f *fold) elsewhere(o *ledger.Opened) ledger.RunID {
+	if o.Run == f.read.run {
+		return ""
+	}
+	return o.Run
 }
 
 // commit follows the world, so that the seal of a run can say what it is.
@@ -202,7 +210,7 @@ func (f *fold) call(ctx context.Context, o *ledger.Opened) error {
 			return err
 		}
 	}
-	d := replay.Divergence{What: "call", Name: was.Name, Recorded: o.N, Now: -1, Nearest: -1, Step: f.made}
+	d := replay.Divergence{What: "call", Name: was.Name, Recorded: o.N, Run: f.elsewhere(o), Now: -1, Nearest: -1, Step: f.made}
 	i := slices.IndexFunc(f.wanted, func(c effect.Call) bool { return c.Match == was.Match })
 	if i < 0 {
 		i = slices.IndexFunc(f.wanted, func(c effect.Call) bool { return c.Kind == was.Kind && c.Name == was.Name })

@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -187,13 +188,9 @@ func (l *loop) exchange(ctx context.Context, x *Exchange) result {
 // writing anything, and reports what came out differently. A run that ends
 // before the machine does is reported, never completed.
 func Replay(ctx context.Context, store Store, run ledger.RunID, m effect.Machine, mode string) (*replay.Report, error) {
-	report := &replay.Report{Verb: replay.Replayed, Mode: mode, Run: run, Authoritative: true}
-	f := newFold(m, NewReader(store, run), report)
-	if err := f.run(ctx, Lineage(ctx, store, run)); err != nil {
+	f, err := replayed(ctx, store, run, m, mode, Lineage(ctx, store, run))
+	if err != nil {
 		return nil, err
-	}
-	if f.inputs == 0 {
-		return nil, fault.New(ledger.ErrNotFound, "drive.Replay", "there is no run %s", run)
 	}
 	if len(f.open) > 0 && !f.stopped {
 		n := slices.MinFunc(slices.Collect(maps.Keys(f.open)), func(a, b place) int { return int(a.n - b.n) }).n
@@ -202,13 +199,48 @@ func Replay(ctx context.Context, store Store, run ledger.RunID, m effect.Machine
 	if err := f.rest(); err != nil {
 		return nil, err
 	}
-	report.Counts = []replay.Count{{Name: "inputs", N: f.inputs}, {Name: "calls", N: f.made}, {Name: "decisions", N: f.decided}}
-	report.Verdict = replay.Same
-	if report.Total > 0 {
-		report.Verdict = replay.Diverged
-	}
+	report := f.concluded()
 	if !f.sealed {
 		report.Remarks = append(report.Remarks, "the run is not sealed: it may go on")
 	}
 	return report, nil
+}
+
+// ReplayUntil is [Replay] of a beginning: up to and with entry last of the run
+// itself. What the machine would conclude or ask for behind it is no
+// divergence.
+func ReplayUntil(ctx context.Context, store Store, run ledger.RunID, m effect.Machine, mode string, last int64) (*replay.Report, error) {
+	f, err := replayed(ctx, store, run, m, mode, func(yield func(*ledger.Opened, error) bool) {
+		for o, err := range Lineage(ctx, store, run) {
+			if err == nil && o.Run == run && o.N > last || !yield(o, err) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f.concluded(), nil
+}
+
+func replayed(ctx context.Context, store Store, run ledger.RunID, m effect.Machine, mode string, history iter.Seq2[*ledger.Opened, error]) (*fold, error) {
+	report := &replay.Report{Verb: replay.Replayed, Mode: mode, Run: run, Authoritative: true}
+	f := newFold(m, NewReader(store, run), report)
+	if err := f.run(ctx, history); err != nil {
+		return nil, err
+	}
+	if f.inputs == 0 {
+		return nil, fault.New(ledger.ErrNotFound, "drive.Replay", "there is no run %s", run)
+	}
+	return f, nil
+}
+
+// concluded completes the report.
+func (f *fold) concluded() *replay.Report {
+	f.report.Counts = []replay.Count{{Name: "inputs", N: f.inputs}, {Name: "calls", N: f.made}, {Name: "decisions", N: f.decided}}
+	f.report.Verdict = replay.Same
+	if f.report.Total > 0 {
+		f.report.Verdict = replay.Diverged
+	}
+	return f.report
 }

@@ -63,12 +63,15 @@ type Divergence struct {
 	What     string // call, outcome, decision, exit status
 	Name     string // of the call or decision
 	Recorded int64  // entry in the record, or -1
-	Now      int64  // entry in the run that replays, or -1
-	Step     int64  // which call or decision it is, from 1
-	Nearest  int64  // for an extra call, the recorded call that it most likely stands for, or -1
-	Where    []canon.Difference
-	Follows  bool // it comes after the first divergence, and most likely because of it
-	Msg      string
+	// Run is the run in which that entry stands, if it is another one than
+	// the report's: the history of a branch begins in its source.
+	Run     ledger.RunID
+	Now     int64 // entry in the run that replays, or -1
+	Step    int64 // which call or decision it is, from 1
+	Nearest int64 // for an extra call, the recorded call that it most likely stands for, or -1
+	Where   []canon.Difference
+	Follows bool // it comes after the first divergence, and most likely because of it
+	Msg     string
 }
 
 // Count is a named number in a report, in the order of the report.
@@ -229,6 +232,7 @@ func divergence(d Divergence) canon.Value {
 		canon.M("name", text(d.Name)),
 		canon.M("step", canon.Int(d.Step)),
 		canon.M("recorded", index(d.Recorded)),
+		canon.M("run", text(string(d.Run))),
 		canon.M("now", index(d.Now)),
 		canon.M("nearest", index(d.Nearest)),
 		canon.M("follows", canon.Bool(d.Follows)),
