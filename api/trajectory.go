@@ -115,6 +115,29 @@ type Resource struct {
 	Value   json.RawMessage `json:"value,omitempty" doc:"Absent if it was erased or withheld"`
 }
 
+// Trail is a page of the human trail of a trajectory, in order.
+type Trail struct {
+	Run          string       `json:"run"`
+	Verification *Report      `json:"verification,omitempty" doc:"What a verification of the whole run found, every decision derived again; absent if it was not asked for"`
+	Entries      []TrailEntry `json:"entries" nullable:"false"`
+	Count        int64        `json:"count" doc:"How many entries this page has"`
+	Next         *int64       `json:"next,omitempty" doc:"The value of from that gives the next page; absent on the last"`
+}
+
+// TrailEntry is one entry of a trail.
+type TrailEntry struct {
+	ID           string          `json:"id" doc:"Digest of the header"`
+	TrajectoryID string          `json:"trajectory_id"`
+	Seq          int64           `json:"seq" doc:"Number of the entry"`
+	Parent       string          `json:"parent,omitempty" doc:"Id of the entry before; absent in the first"`
+	Kind         string          `json:"kind"`
+	Label        string          `json:"label" doc:"What it is to somebody who reads the trail" example:"COMMIT"`
+	Technical    bool            `json:"technical" doc:"A call, an outcome or a step between"`
+	CreatedAt    string          `json:"created_at,omitempty" doc:"When it was written, as the recorder says"`
+	Line         json.RawMessage `json:"line" doc:"Who did what, under which rules, approved by whom, and whether the signatures were verified"`
+	Payload      json.RawMessage `json:"payload,omitempty" doc:"The body; absent if it was erased or withheld"`
+}
+
 // DelegationList is what a trajectory handed on.
 type DelegationList struct {
 	Run         string       `json:"run"`

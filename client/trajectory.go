@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"io"
+	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -23,6 +24,98 @@ func (c *Client) Pending(ctx context.Context, run string) (api.PendingList, erro
 // Delegations returns what a trajectory handed on.
 func (c *Client) Delegations(ctx context.Context, run string) (api.DelegationList, error) {
 	return get[api.DelegationList](ctx, c, nil, "v1", "trajectories", run, "delegations")
+}
+
+// World returns the world of a trajectory behind entry at; a negative one is
+// the last.
+func (c *Client) World(ctx context.Context, run string, at int64) (api.World, error) {
+	q := url.Values{}
+	setAt(q, "at", at)
+	return get[api.World](ctx, c, q, "v1", "trajectories", run, "world")
+}
+
+// Expected is what a proof of a trajectory expects. The zero value expects
+// nothing but that it is sound.
+type Expected struct {
+	Compiler   string // the compiler version that every commit must name
+	Signer     string // the public key that must have signed every commit, in hex
+	Root       string // the public key that the writs must go back to, in hex
+	PolicySet  string // the policy set hash that every commit must declare
+	ExpectHead string // ID of an entry that the run must contain, or COUNT:ID
+	World      string // hash of the world that was observed
+	Level      *int64 // the level asked for
+}
+
+// ProofOptions say how much of a trajectory is proven. Nil chooses the
+// defaults.
+type ProofOptions struct {
+	Expected
+	LedgerOnly  bool   // decisions are not derived again
+	FoldWorld   bool   // the world is part of the detail
+	Delegations bool   // what was delegated is verified too
+	Partial     bool   // contents that the store does not have are withheld, not lost
+	At          *int64 // the last entry that is looked at
+}
+
+// Prove verifies a trajectory on the server, and derives its decisions again.
+// What is wrong with it is in the report.
+func (c *Client) Prove(ctx context.Context, run string, opts *ProofOptions) (api.Report, error) {
+	if opts == nil {
+		opts = &ProofOptions{}
+	}
+	q := url.Values{"verify": {strconv.FormatBool(!opts.LedgerOnly)}}
+	set(q, "compiler", opts.Compiler)
+	set(q, "signer", opts.Signer)
+	set(q, "root", opts.Root)
+	set(q, "policy_set", opts.PolicySet)
+	set(q, "expect_head", opts.ExpectHead)
+	set(q, "world", opts.World)
+	for name, on := range map[string]bool{"fold_world": opts.FoldWorld, "delegations": opts.Delegations, "partial": opts.Partial} {
+		if on {
+			q.Set(name, "true")
+		}
+	}
+	for name, n := range map[string]*int64{"level": opts.Level, "at": opts.At} {
+		if n != nil {
+			setAt(q, name, *n)
+		}
+	}
+	return get[api.Report](ctx, c, q, "v1", "trajectories", run, "replay")
+}
+
+// Trail yields the trail of a trajectory from entry from on, page by page.
+// Nothing is verified: ask [Client.Prove] what it is worth.
+func (c *Client) Trail(ctx context.Context, run string, from int64) iter.Seq2[api.TrailEntry, error] {
+	return func(yield func(api.TrailEntry, error) bool) {
+		for {
+			page, err := get[api.Trail](ctx, c, url.Values{"from": {strconv.FormatInt(from, 10)}, "verify": {"false"}}, "v1", "trajectories", run, "audit")
+			if err != nil {
+				yield(api.TrailEntry{}, err)
+				return
+			}
+			for _, e := range page.Entries {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if page.Next == nil {
+				return
+			}
+			run, from = page.Run, *page.Next // last may mean another run by now
+		}
+	}
+}
+
+// TrailCSV writes the trail of a trajectory as CSV. One that is cut off gives
+// an error.
+func (c *Client) TrailCSV(ctx context.Context, run string, w io.Writer) error {
+	body, err := c.ask(ctx, http.MethodGet, nil, nil, "", "v1", "trajectories", run, "audit.csv")
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	_, err = io.Copy(w, body)
+	return err
 }
 
 // ForeignPins are what is known besides a ledger of another system. The zero

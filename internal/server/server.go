@@ -140,6 +140,8 @@ func (s *Server) routes() error {
 	s.bundleRoutes()
 	s.eventRoutes()
 	s.trajectoryRoutes()
+	s.trajectoryProofRoutes()
+	s.trailRoutes()
 	s.foreignRoutes()
 	s.healthRoutes()
 	for _, register := range s.o.Register {

@@ -11,6 +11,7 @@ import (
 	"github.com/reprise-dev/reprise/api"
 	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/trajectories"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -30,7 +31,7 @@ func (s *Server) trajectoryRoutes() {
 		OperationID: "getTrajectory", Method: http.MethodGet, Path: "/v1/trajectories/{run}", Tags: []string{tagTrajectories},
 		Summary:     "Get where a trajectory stands",
 		Description: "Folded from the record: whether it is done, what it waits for, what its agents have spent. Nothing is verified; see replay.",
-		Errors:      failures(http.StatusNotFound, http.StatusConflict),
+		Errors:      failures(http.StatusNotFound),
 	}, func(ctx context.Context, in *RunPath) (*answer[api.Trajectory], error) {
 		return of(s.trajectory(ctx, in.Run))
 	})
@@ -38,7 +39,7 @@ func (s *Server) trajectoryRoutes() {
 		OperationID: "listPending", Method: http.MethodGet, Path: "/v1/trajectories/{run}/pending", Tags: []string{tagTrajectories},
 		Summary:     "List what waits for people",
 		Description: "Each with the whole proposal, and with the matter that an answer must be about. Who answers signs an act on that matter with a key of their own.",
-		Errors:      failures(http.StatusNotFound, http.StatusConflict),
+		Errors:      failures(http.StatusNotFound),
 	}, func(ctx context.Context, in *RunPath) (*answer[api.PendingList], error) {
 		return of(s.pending(ctx, in.Run))
 	})
@@ -56,18 +57,15 @@ func (s *Server) findTrajectory(ctx context.Context, name string) (ledger.RunInf
 	if err != nil {
 		return info, err
 	}
-	for e, err := range s.store.Read(ctx, info.Run, 0) {
-		if err != nil {
-			return info, err
-		}
-		o, err := ledger.Parse(e)
-		if err != nil {
-			return info, err
-		}
-		if engine, ok := o.Body.Get("engine").AsString(); ok && engine != trajectory.Engine {
-			return info, fault.New(ErrNotTrajectory, "server.trajectory", "run %s is of the engine %q", info.Run, engine)
-		}
-		break
+	o, err := drive.NewReader(s.store, info.Run).Open(ctx, 0)
+	if fault.ClassOf(err) == fault.ClassIntegrity {
+		return info, nil // it was something once; a verification says what is wrong with it
+	}
+	if err != nil {
+		return info, err
+	}
+	if engine := o.Body.Get("engine").Str(); engine != trajectory.Engine {
+		return info, fault.New(ErrNotTrajectory, "server.trajectory", "run %s is of the engine %q", info.Run, engine)
 	}
 	return info, nil
 }
@@ -97,7 +95,7 @@ func (s *Server) fold(ctx context.Context, name string) (folded, error) {
 	}
 	for _, d := range r.Divergences {
 		if d.Kind != replay.Extra {
-			return f, fault.New(drive.ErrRunDiverged, "server.trajectory", "%s %s at entry %d does not follow from what was recorded before", d.What, d.Name, d.Recorded)
+			return f, fault.New(trajectories.ErrNotDerived, "server.trajectory", "%s %s at entry %d does not follow from what was recorded before", d.What, d.Name, d.Recorded)
 		}
 		f.atWork = true // what comes next is not recorded yet
 	}
