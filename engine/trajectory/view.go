@@ -116,3 +116,21 @@ func refusalCode(code string) fault.Code {
 // ErrRefusedInput means that a trajectory takes no such input now. Its message
 // says why.
 const ErrRefusedInput fault.Denied = "trajectory.input_refused"
+
+// FindCommit returns the commit whose id begins so.
+func (m *Machine) FindCommit(prefix string) (canon.Digest, error) {
+	var found []canon.Digest
+	for i := range m.history {
+		if id := m.history[i].id; !id.IsZero() && len(prefix) > 0 && len(prefix) <= 64 && id.String()[:len(prefix)] == prefix {
+			found = append(found, id)
+		}
+	}
+	if len(found) != 1 {
+		return canon.Digest{}, fault.New(ErrNoCommit, "trajectory.FindCommit", "%d commits have an id that begins with %q", len(found), prefix)
+	}
+	return found[0], nil
+}
+
+// ErrNoCommit means that a trajectory has no commit of that id, or more than
+// one whose id begins so.
+const ErrNoCommit fault.NotFound = "trajectory.no_such_commit"

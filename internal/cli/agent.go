@@ -94,17 +94,24 @@ The exit status is 0 if the agent did the same and ended with the same status,
 
 func (a *app) branchCommand() *cobra.Command {
 	var upstreams []string
+	var note, script string
 	var o capture.ReplayOptions
 	cmd := &cobra.Command{
-		Use: "branch RUN@N -- CMD…", Short: "Replay a run up to entry N and go on live, as a new run", GroupID: "replay",
+		Use: "branch RUN@N [-- CMD…]", Short: "Replay a run up to entry N and go on live, as a new run", GroupID: "replay",
 		Long: `Run the agent again. Its calls are answered from the record of RUN up to and
 including entry N (show prints the entries); what it asks after that is made
 live. The result is a new run that names the one it left, and where.
 
 The exit status is ours: 0 when the branch was recorded, whatever the agent's
-status; that is in the summary.`,
-		Example: example("reprise branch last@6 -- node agent.mjs", "reprise branch last@6 --upstream openai=http://127.0.0.1:11434/v1 -- node agent.mjs"),
+status; that is in the summary.
+
+A trajectory needs no command: its engine goes on from entry N by itself, with
+the world as it stood there.`,
+		Example: example("reprise branch last@6 --note 'without the discount'", "reprise branch last@6 -- node agent.mjs", "reprise branch last@6 --upstream openai=http://127.0.0.1:11434/v1 -- node agent.mjs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() < 0 && len(args) == 1 {
+				return a.branchEngine(cmd, args, note, script)
+			}
 			own, agent, err := agentCommand(cmd, args, 1)
 			if err != nil {
 				return err
@@ -114,6 +121,8 @@ status; that is in the summary.`,
 	}
 	cmd.Flags().StringArrayVar(&upstreams, "upstream", nil, "where a provider really is, as NAME=URL; may be given more than once")
 	cmd.Flags().BoolVar(&o.AnyCredential, "any-credential", false, "match calls that were recorded with another credential")
+	cmd.Flags().StringVar(&note, "note", "", "of a trajectory: why, for people who read the ledger")
+	cmd.Flags().StringVar(&script, "script", "", "of a trajectory: answer from this script from now on")
 	return cmd
 }
 

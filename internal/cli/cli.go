@@ -177,6 +177,7 @@ at, verified by somebody else, and replayed without calling anything.`,
 	root.AddGroup(
 		&cobra.Group{ID: "record", Title: "Record and look:"},
 		&cobra.Group{ID: "replay", Title: "Prove, replay, compare:"},
+		&cobra.Group{ID: "govern", Title: "Govern agents:"},
 		&cobra.Group{ID: "share", Title: "Hand over:"},
 		&cobra.Group{ID: "more", Title: "More:"},
 	)
@@ -186,6 +187,7 @@ at, verified by somebody else, and replayed without calling anything.`,
 	root.AddCommand(
 		a.demoCommand(), a.recordCommand(), a.runsCommand(), a.showCommand(),
 		a.verifyCommand(), a.replayCommand(), a.diffCommand(), a.branchCommand(),
+		a.trajectoryCommand(), a.approveCommand(),
 		a.exportCommand(), a.importCommand(), a.keysCommand(),
 		a.serveCommand(), a.doctorCommand(), a.shimCommand(), a.completionCommand(root),
 	)

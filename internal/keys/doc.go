@@ -7,6 +7,9 @@
 //	root.pub               its public half (SPKI), which others pin
 //	head-<id>.pem          one file for each key that signs heads
 //	manifests/<seq>.json   the chain of signed key manifests, from 0
+//	actors/<name>.pem      keys of people and services that sign acts
+//	committers/<name>.pem  keys that sign the commits of trajectories
+//	agents/<id>.pem        keys of the subjects of writs
 //
 // First use makes all of it in a folder beside and renames that, so that of
 // two processes which begin at the same time both get the same keys. A change

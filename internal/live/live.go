@@ -13,7 +13,8 @@
 //	exec    {"argv": [...], "dir", "env": {...}}   stdin → stdout, stderr; outcome data: {"exit": n}
 //	http    {"method", "url", "headers": [[n, v]]} request → response; outcome data: {"status", "headers"}
 //	model   {"url", "key_env"}                     request (chat JSON) → response; as http
-//	mcp     {"url"} or {"argv": [...]}, "tool"     arguments → result
+//	mcp     {"url"} or {"argv", "dir", "env"}, "tool"  arguments → result
+//	file    {"op", "root"}                         arguments → output
 package live
 
 import (
@@ -83,7 +84,7 @@ func (w *World) Caller() drive.Caller {
 func (w *World) kinds() map[string]Func {
 	kinds := map[string]Func{
 		"clock": w.clock, "random": w.random, "sleep": w.sleep,
-		"exec": w.exec, "http": w.http, "model": w.model, "mcp": w.mcp,
+		"exec": w.exec, "http": w.http, "model": w.model, "mcp": w.mcp, "file": w.file,
 	}
 	maps.Copy(kinds, w.More)
 	return kinds

@@ -80,7 +80,7 @@ func TestExecGivesStatusAndOutputAndNoOtherEnvironment(t *testing.T) {
 	if out, errOut := string(o.Contents[0].Bytes), string(o.Contents[1].Bytes); out != "hello" || errOut != "LIVE_TEST=cat" {
 		t.Errorf("stdout %q, stderr %q", out, errOut)
 	}
-	if _, err := call(t, &live.World{}, "exec", `{"argv":["/does/not/exist"]}`); !errors.Is(err, live.ErrUnreachable) {
+	if _, err := call(t, &live.World{}, "exec", `{"argv":["/does/not/exist"]}`); !errors.Is(err, live.ErrNotSent) {
 		t.Errorf("a program that is not there = %v", err)
 	}
 	if _, err := call(t, &live.World{Timeout: 50 * time.Millisecond}, "exec", `{"argv":[`+quote(os.Args[0])+`],"env":{"LIVE_TEST":"sleep"}}`); !errors.Is(err, live.ErrTimeout) {
@@ -120,7 +120,7 @@ func TestHTTPAndModel(t *testing.T) {
 	if _, err := call(t, w, "http", `{"method":"GET","url":"file:///etc/passwd"}`); !errors.Is(err, live.ErrArguments) {
 		t.Errorf("a file address = %v", err)
 	}
-	if _, err := call(t, w, "http", `{"method":"GET","url":"http://127.0.0.1:1/"}`); !errors.Is(err, live.ErrUnreachable) {
+	if _, err := call(t, w, "http", `{"method":"GET","url":"http://127.0.0.1:1/"}`); !errors.Is(err, live.ErrNotSent) {
 		t.Errorf("nobody listens = %v", err)
 	}
 }

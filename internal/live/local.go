@@ -93,10 +93,7 @@ func (w *World) exec(ctx context.Context, c *effect.Call) (effect.Outcome, error
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.WaitDelay = c.Data.Get("dir").Str(), killAfter
-	cmd.Env = []string{}
-	for _, m := range c.Data.Get("env").Members() {
-		cmd.Env = append(cmd.Env, m.Name+"="+m.Value.Str())
-	}
+	cmd.Env = environ(c.Data)
 	out, errOut := &limited{most: w.Most}, &limited{most: w.Most}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(content(c, "stdin")), out, errOut
 	err = cmd.Run()
@@ -104,8 +101,10 @@ func (w *World) exec(ctx context.Context, c *effect.Call) (effect.Outcome, error
 	switch {
 	case out.over || errOut.over:
 		return effect.Outcome{}, fault.New(ErrTooLarge, "live.exec", "%s wrote more than %d bytes", argv[0], w.Most)
+	case err != nil && !errors.As(err, &exit) && cmd.Process == nil:
+		return effect.Outcome{}, fault.Wrap(ErrNotSent, "live.exec", err, "starting %s", argv[0])
 	case err != nil && !errors.As(err, &exit):
-		return effect.Outcome{}, fault.Wrap(ErrUnreachable, "live.exec", err, "starting %s", argv[0])
+		return effect.Outcome{}, fault.Wrap(ErrUnreachable, "live.exec", err, "running %s", argv[0])
 	case ctx.Err() != nil:
 		return effect.Outcome{}, context.Cause(ctx)
 	}
@@ -115,6 +114,15 @@ func (w *World) exec(ctx context.Context, c *effect.Call) (effect.Outcome, error
 		{Name: "stderr", Type: "application/octet-stream", Bytes: errOut.buf.Bytes()},
 	}
 	return o, nil
+}
+
+// environ returns the environment that a call declares, and nothing else.
+func environ(data canon.Value) []string {
+	env := []string{}
+	for _, m := range data.Get("env").Members() {
+		env = append(env, m.Name+"="+m.Value.Str())
+	}
+	return env
 }
 
 // limited takes bytes up to a limit and remembers that there were more.

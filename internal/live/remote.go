@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os/exec"
 	"slices"
@@ -58,7 +60,11 @@ func (w *World) roundTrip(r *http.Request) (effect.Outcome, error) {
 	}
 	resp, err := w.Client.Do(r)
 	if err != nil {
-		return effect.Outcome{}, fault.Wrap(ErrUnreachable, op, err, "%s %s", r.Method, r.URL.Host)
+		code := fault.Code(ErrUnreachable)
+		if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
+			code = ErrNotSent
+		}
+		return effect.Outcome{}, fault.Wrap(code, op, err, "%s %s", r.Method, r.URL.Host)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, w.Most+1))
@@ -96,14 +102,9 @@ func headers(h http.Header) canon.Value {
 // call, or an address.
 func (w *World) mcp(ctx context.Context, c *effect.Call) (effect.Outcome, error) {
 	const op = "live.mcp"
-	transport, err := w.transport(c)
+	session, err := w.connect(ctx, c.Data)
 	if err != nil {
 		return effect.Outcome{}, err
-	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "reprise", Version: "1"}, nil)
-	session, err := client.Connect(ctx, transport, nil)
-	if err != nil {
-		return effect.Outcome{}, fault.Wrap(ErrUnreachable, op, err, "connecting")
 	}
 	defer session.Close()
 	args := json.RawMessage(content(c, "arguments"))
@@ -126,13 +127,77 @@ func (w *World) mcp(ctx context.Context, c *effect.Call) (effect.Outcome, error)
 	return o, nil
 }
 
-func (w *World) transport(c *effect.Call) (mcp.Transport, error) {
-	if url := c.Data.Get("url").Str(); url != "" {
-		return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: w.Client}, nil
-	}
-	argv, err := words(c.Data.Get("argv"))
+// ErrNotSent means that a call never left: nothing was reached or started. It
+// had no effect, and can be made again.
+const ErrNotSent fault.Invalid = "live.not_sent"
+
+// connect begins a session with an MCP server. Nothing was asked of it yet
+// where that fails.
+func (w *World) connect(ctx context.Context, data canon.Value) (*mcp.ClientSession, error) {
+	transport, err := w.transport(data)
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.CommandTransport{Command: exec.Command(argv[0], argv[1:]...)}, nil //nolint:noctx // the transport ends the server when the session closes
+	client := mcp.NewClient(&mcp.Implementation{Name: "reprise", Version: "1"}, nil)
+	session, err := client.Connect(ctx, transport, nil)
+	if err != nil {
+		return nil, fault.Wrap(ErrNotSent, "live.mcp", err, "connecting to the MCP server")
+	}
+	return session, nil
+}
+
+func (w *World) transport(data canon.Value) (mcp.Transport, error) {
+	if url := data.Get("url").Str(); url != "" {
+		return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: w.Client}, nil
+	}
+	argv, err := words(data.Get("argv"))
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // the transport ends the server when the session closes
+	cmd.Dir, cmd.Env = data.Get("dir").Str(), environ(data)
+	return &mcp.CommandTransport{Command: cmd}, nil
+}
+
+// Offer is a tool that an MCP server offers.
+type Offer struct {
+	Name        string
+	Description string
+	Schema      canon.Value // of its arguments, as it declares them
+}
+
+// maxOffers bounds what one server may offer.
+const maxOffers = 1000
+
+// Tools asks an MCP server for its tools. The data is that of a call of kind
+// mcp.
+func (w *World) Tools(ctx context.Context, data canon.Value) ([]Offer, error) {
+	const op = "live.Tools"
+	full := w.defaults()
+	ctx, cancel := context.WithTimeout(ctx, full.Timeout)
+	defer cancel()
+	session, err := full.connect(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	var out []Offer
+	for t, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, fault.Wrap(ErrUnreachable, op, err, "listing the tools of the MCP server")
+		}
+		if len(out) == maxOffers {
+			return nil, fault.New(ErrTooLarge, op, "the MCP server offers more than %d tools", maxOffers)
+		}
+		b, err := json.Marshal(t.InputSchema)
+		if err != nil {
+			return nil, fault.Wrap(ErrArguments, op, err, "the arguments of %s", t.Name)
+		}
+		schema, err := canon.Parse(b)
+		if err != nil {
+			return nil, fault.Wrap(ErrArguments, op, err, "the arguments of %s", t.Name)
+		}
+		out = append(out, Offer{Name: t.Name, Description: t.Description, Schema: schema})
+	}
+	return out, nil
 }

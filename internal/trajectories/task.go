@@ -1,0 +1,671 @@
+package trajectories
+
+import (
+	"cmp"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reprise-dev/reprise/engine/trajectory"
+	"github.com/reprise-dev/reprise/internal/keys"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/govern"
+	"github.com/reprise-dev/reprise/kernel/sign"
+)
+
+// Task is what a person writes down of a trajectory: a task file.
+type Task struct {
+	Task     string
+	Tenant   string
+	Agents   []AgentTask
+	Tools    []toolSpec
+	Policies []trajectory.Bundle
+	Issuers  []sign.PublicKey
+	Actors   []actorTask
+	Channels []trajectory.Channel
+	Gates    struct {
+		Irreversible bool
+		RiskAt       trajectory.Risk
+	}
+	MaxSteps int64
+	Redact   Redaction
+	Script   Script
+}
+
+// AgentTask is one agent of a task.
+type AgentTask struct {
+	Name   string
+	Prompt string
+	Model  canon.Value // absent: its intents come from outside
+	Skill  *trajectory.Skill
+	Params []trajectory.Binding
+	Writ   Limits
+	asked  bool // the file says where its intents come from
+}
+
+// Limits is what a writ allows.
+type Limits struct {
+	Scopes     []string // none: every tool of the task
+	Budget     trajectory.Budget
+	Ceiling    trajectory.Ceiling
+	NotBefore  time.Time     // zero: from the start of the run
+	ExpiresAt  time.Time     // zero: Lasts after the start of the run
+	Lasts      time.Duration // where ExpiresAt is zero
+	Delegation trajectory.Bounds
+}
+
+// actorTask is somebody who may sign acts.
+type actorTask struct {
+	id    string
+	key   sign.PublicKey // zero: the user's own key of that name
+	roles []govern.Role
+}
+
+// defaults of what a task file may leave out. Effects beyond the world of the
+// trajectory must be asked for.
+func defaultLimits() Limits {
+	return Limits{
+		Budget:  trajectory.Budget{Tokens: 200_000, ToolCalls: 100, WallClockMS: 3_600_000, USDMillicents: 0},
+		Ceiling: trajectory.Ceiling{Read: true, Write: true},
+		Lasts:   24 * time.Hour,
+	}
+}
+
+const (
+	defaultMaxSteps = 50
+	defaultAgent    = "agent"
+)
+
+// reader reads one task file. Paths in it are relative to it.
+type reader struct {
+	dir  string
+	task *Task
+}
+
+// ReadTask reads a task file. A name that it does not know is refused.
+func ReadTask(path string) (*Task, error) {
+	n, err := readYAML(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.section("task", "tenant", "prompt", "model", "skill", "params", "agents", "writ", "tools", "policies",
+		"issuers", "actors", "channels", "gates", "max_steps", "redact")
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{dir: filepath.Dir(path), task: &Task{}}
+	for _, f := range []func(section) error{r.basics, r.agents, r.tools, r.policies, r.people, r.gates} {
+		if err := f(s); err != nil {
+			return nil, err
+		}
+	}
+	return r.task, nil
+}
+
+func (r *reader) path(p string) string {
+	if filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(r.dir, p)
+}
+
+func (r *reader) basics(s section) error {
+	var err error
+	t := r.task
+	if t.Task, err = s.text("task"); err != nil {
+		return err
+	}
+	if t.Task == "" {
+		return s.fail("the member task is missing: it says what is to be done")
+	}
+	if t.Tenant, err = s.text("tenant"); err != nil {
+		return err
+	}
+	steps, err := s.count("max_steps", defaultMaxSteps)
+	t.MaxSteps = int64(steps)
+	return err
+}
+
+// agents reads the agents. What stands outside of the list is what they have
+// in common; without a list it is the one agent.
+func (r *reader) agents(s section) error {
+	common := AgentTask{Name: defaultAgent, Writ: defaultLimits()}
+	if err := r.agent(s, &common); err != nil {
+		return err
+	}
+	list, ok := s.get("agents")
+	if !ok {
+		r.task.Agents = []AgentTask{common}
+		return nil
+	}
+	items, err := list.items()
+	if err != nil {
+		return err
+	}
+	for _, n := range items {
+		sub, err := n.section("name", "prompt", "model", "skill", "params", "writ")
+		if err != nil {
+			return err
+		}
+		a := common
+		if a.Name, err = sub.text("name"); err != nil {
+			return err
+		}
+		if a.Name == "" {
+			return n.fail("an agent without a name")
+		}
+		if err := r.agent(sub, &a); err != nil {
+			return err
+		}
+		r.task.Agents = append(r.task.Agents, a)
+	}
+	return nil
+}
+
+func (r *reader) agent(s section, a *AgentTask) error {
+	if n, ok := s.get("prompt"); ok {
+		var err error
+		if a.Prompt, err = n.text(); err != nil {
+			return err
+		}
+	}
+	if n, ok := s.get("model"); ok {
+		m, script, err := r.model(n)
+		if err != nil {
+			return err
+		}
+		a.Model, a.asked = m, true
+		if _, listed := s.members["name"]; listed { // answers without a name are this agent's
+			for i := range script {
+				script[i].name = cmp.Or(script[i].name, a.Name)
+			}
+		}
+		if err := r.task.Script.merge(script); err != nil {
+			return n.because(err)
+		}
+	}
+	if n, ok := s.get("skill"); ok {
+		var err error
+		if a.Skill, err = r.skill(n); err != nil {
+			return err
+		}
+	}
+	if n, ok := s.get("params"); ok {
+		m, err := n.section()
+		if err != nil {
+			return err
+		}
+		a.Params = nil
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			v, err := m.text(n.Content[i].Value)
+			if err != nil {
+				return err
+			}
+			a.Params = append(a.Params, trajectory.Binding{Key: n.Content[i].Value, Value: v})
+		}
+	}
+	if n, ok := s.get("writ"); ok {
+		return limits(n, &a.Writ)
+	}
+	return nil
+}
+
+// model reads where an agent's intents come from: an address, a script, or
+// from outside.
+func (r *reader) model(n node) (canon.Value, Script, error) {
+	if text, err := n.text(); err == nil {
+		if text == "outside" {
+			return canon.Value{}, nil, nil
+		}
+		m, err := ModelAt(text, "")
+		return m, nil, n.because(err)
+	}
+	s, err := n.section("url", "key_env", "parameters", "script")
+	if err != nil {
+		return canon.Value{}, nil, err
+	}
+	if file, err := s.text("script"); err != nil || file != "" {
+		if err != nil {
+			return canon.Value{}, nil, err
+		}
+		script, err := ReadScript(r.path(file))
+		return ScriptModel(), script, err
+	}
+	url, err := s.text("url")
+	if err != nil {
+		return canon.Value{}, nil, err
+	}
+	key, err := s.text("key_env")
+	if err != nil {
+		return canon.Value{}, nil, err
+	}
+	m, err := ModelAt(url, key)
+	if err != nil {
+		return m, nil, n.because(err)
+	}
+	parameters, err := s.value("parameters")
+	if err == nil && !parameters.IsZero() {
+		if parameters.Kind() != canon.KindObject || parameters.Has("messages") || parameters.Has("tools") || parameters.Has("stream") {
+			return m, nil, n.fail("parameters are what a chat request holds beside messages, tools and stream, as names and values")
+		}
+		m = m.With("parameters", parameters)
+	}
+	return m, nil, err
+}
+
+// ModelAt returns the model behind an OpenAI-compatible address. The path of
+// chat completions is added where only the base is given.
+func ModelAt(url, keyEnv string) (canon.Value, error) {
+	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
+		return canon.Value{}, fault.New(ErrTask, "trajectories.ModelAt", "%q is not the address of a model", url)
+	}
+	const chat = "/chat/completions"
+	base := strings.TrimSuffix(url, "/")
+	if !strings.HasSuffix(base, chat) {
+		base += chat
+	}
+	m := canon.Object(canon.M("kind", canon.String("model")), canon.M("url", canon.String(base)))
+	if keyEnv != "" {
+		m = m.With("key_env", canon.String(keyEnv))
+	}
+	return m, nil
+}
+
+// SetModel gives every agent that model, whatever the file says.
+func (t *Task) SetModel(m canon.Value, s Script) {
+	for i := range t.Agents {
+		a := &t.Agents[i]
+		if p := a.Model.Get("parameters"); !p.IsZero() && m.Get("kind").Str() == "model" {
+			a.Model = m.With("parameters", p)
+		} else {
+			a.Model = m
+		}
+		a.asked = true
+	}
+	if s != nil {
+		t.Script = s
+	}
+}
+
+// skill reads a skill, in the file or in one of its own. What it does not say
+// restricts nothing.
+func (r *reader) skill(n node) (*trajectory.Skill, error) {
+	if file, err := n.text(); err == nil {
+		if n, err = readYAML(r.path(file)); err != nil {
+			return nil, err
+		}
+	}
+	v, err := n.value()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range []canon.Member{
+		canon.M("version", canon.Int(1)), canon.M("title", canon.String("")), canon.M("tools", canon.Array()),
+		canon.M("budget_cap", canon.Null()), canon.M("params", canon.Array()),
+		canon.M("ceiling", trajectory.Ceiling{Read: true, Write: true, External: true, Irreversible: true}.Value()),
+		canon.M("model_hint", canon.Object(canon.M("model", canon.Null()), canon.M("provider", canon.Null()))),
+	} {
+		if !v.Has(m.Name) {
+			v = v.With(m.Name, m.Value)
+		}
+	}
+	s, err := trajectory.ParseSkill(v)
+	return &s, n.because(err)
+}
+
+// limits reads the member writ over what is set already.
+func limits(n node, l *Limits) error {
+	s, err := n.section("scopes", "budget", "ceiling", "window", "delegation")
+	if err != nil {
+		return err
+	}
+	if _, ok := s.get("scopes"); ok {
+		if l.Scopes, err = s.texts("scopes"); err != nil {
+			return err
+		}
+	}
+	if b, ok := s.get("budget"); ok {
+		if err := budget(b, &l.Budget); err != nil {
+			return err
+		}
+	}
+	if c, ok := s.get("ceiling"); ok {
+		names, err := s.texts("ceiling")
+		if err != nil {
+			return err
+		}
+		l.Ceiling = trajectory.Ceiling{}
+		for _, name := range names {
+			switch trajectory.Effect(name) {
+			case trajectory.EffectRead:
+				l.Ceiling.Read = true
+			case trajectory.EffectWrite:
+				l.Ceiling.Write = true
+			case trajectory.EffectExternal:
+				l.Ceiling.External = true
+			case trajectory.EffectIrreversible:
+				l.Ceiling.Irreversible = true
+			default:
+				return c.fail("%q is no effect; there are read, write, external and irreversible", name)
+			}
+		}
+	}
+	if w, ok := s.get("window"); ok {
+		if err := window(w, l); err != nil {
+			return err
+		}
+	}
+	d, ok := s.get("delegation")
+	if !ok {
+		return nil
+	}
+	ds, err := d.section("depth")
+	if err != nil {
+		return err
+	}
+	if l.Delegation.MaxDepth, err = ds.count("depth", 1); err != nil {
+		return err
+	}
+	l.Delegation.MaySubdivide = l.Delegation.MaxDepth > 0
+	return nil
+}
+
+// usdDigits is how many digits of a dollar a budget counts.
+const usdDigits = 5
+
+func budget(n node, b *trajectory.Budget) error {
+	s, err := n.section("tokens", "tool_calls", "wall_clock", "usd")
+	if err != nil {
+		return err
+	}
+	if b.Tokens, err = s.count("tokens", b.Tokens); err != nil {
+		return err
+	}
+	if b.ToolCalls, err = s.count("tool_calls", b.ToolCalls); err != nil {
+		return err
+	}
+	if w, ok := s.get("wall_clock"); ok {
+		d, err := time.ParseDuration(w.Value)
+		if err != nil || d < 0 {
+			return w.fail("%q is no duration such as 90s or 1h30m", w.Value)
+		}
+		b.WallClockMS = uint64(d.Milliseconds())
+	}
+	u, ok := s.get("usd")
+	if !ok {
+		return nil
+	}
+	whole, fraction, _ := strings.Cut(u.Value, ".")
+	if len(fraction) > usdDigits || whole == "" {
+		return u.fail("%q is no amount of dollars with at most %d digits behind the point", u.Value, usdDigits)
+	}
+	b.USDMillicents, err = strconv.ParseUint(whole+fraction+strings.Repeat("0", usdDigits-len(fraction)), 10, 64)
+	if err != nil {
+		return u.fail("%q is no amount of dollars with at most %d digits behind the point", u.Value, usdDigits)
+	}
+	return nil
+}
+
+// window reads how long a writ holds: a duration from the start of the run,
+// or two times.
+func window(n node, l *Limits) error {
+	if text, err := n.text(); err == nil {
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			return n.fail("%q is no duration such as 24h", text)
+		}
+		l.Lasts, l.NotBefore, l.ExpiresAt = d, time.Time{}, time.Time{}
+		return nil
+	}
+	s, err := n.section("not_before", "expires_at")
+	if err != nil {
+		return err
+	}
+	at := func(name string, to *time.Time) error {
+		v, ok := s.get(name)
+		if !ok {
+			return nil
+		}
+		if *to, err = time.Parse(time.RFC3339, v.Value); err != nil {
+			return v.fail("%q is no time such as 2027-01-31T12:00:00Z", v.Value)
+		}
+		return nil
+	}
+	if err := at("not_before", &l.NotBefore); err != nil {
+		return err
+	}
+	return at("expires_at", &l.ExpiresAt)
+}
+
+func (r *reader) policies(s section) error {
+	if n, ok := s.get("issuers"); ok {
+		list, err := n.items()
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			k, err := r.key(e)
+			if err != nil {
+				return err
+			}
+			r.task.Issuers = append(r.task.Issuers, k)
+		}
+	}
+	n, ok := s.get("policies")
+	if !ok {
+		return nil
+	}
+	list, err := n.items()
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if file, err := e.text(); err == nil {
+			if e, err = readYAML(r.path(file)); err != nil {
+				return err
+			}
+		}
+		v, err := e.value()
+		if err != nil {
+			return err
+		}
+		b, err := readPolicy(v)
+		if err != nil {
+			return e.because(err)
+		}
+		r.task.Policies = append(r.task.Policies, b)
+	}
+	return nil
+}
+
+// readPolicy reads a policy, or a bundle that is signed.
+func readPolicy(v canon.Value) (trajectory.Bundle, error) {
+	if v.Has("policy") {
+		return trajectory.ParseBundle(v)
+	}
+	if lifted, err := trajectory.Lift(v); err == nil {
+		v = lifted
+	}
+	p, err := trajectory.ParsePolicy(v)
+	return trajectory.Bundle{Policy: p}, err
+}
+
+// key reads a public key: 64 hexadecimal digits, or a file in PEM form.
+func (r *reader) key(n node) (sign.PublicKey, error) {
+	text, err := n.text()
+	if err != nil {
+		return sign.PublicKey{}, err
+	}
+	if raw, err := hex.DecodeString(text); err == nil && len(raw) == 32 {
+		k, err := sign.ParseKey(raw)
+		return k, n.because(err)
+	}
+	if _, err := os.Stat(r.path(text)); err != nil {
+		return sign.PublicKey{}, n.fail("%q is neither a public key of 64 hexadecimal digits nor a file", text)
+	}
+	k, err := keys.ReadPublicFile(r.path(text))
+	return k, n.because(err)
+}
+
+func (r *reader) people(s section) error {
+	if n, ok := s.get("actors"); ok {
+		list, err := n.items()
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			a, err := r.actor(e)
+			if err != nil {
+				return err
+			}
+			r.task.Actors = append(r.task.Actors, a)
+		}
+	}
+	n, ok := s.get("channels")
+	if !ok {
+		return nil
+	}
+	list, err := n.items()
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		c, err := channel(e)
+		if err != nil {
+			return err
+		}
+		r.task.Channels = append(r.task.Channels, c)
+	}
+	return nil
+}
+
+func roles(s section) ([]govern.Role, error) {
+	names, err := s.texts("roles")
+	out := make([]govern.Role, len(names))
+	for i, n := range names {
+		out[i] = govern.Role(n)
+	}
+	return out, err
+}
+
+func (r *reader) actor(n node) (actorTask, error) {
+	s, err := n.section("id", "key", "roles")
+	if err != nil {
+		return actorTask{}, err
+	}
+	a := actorTask{}
+	if a.id, err = s.text("id"); err != nil {
+		return a, err
+	}
+	if a.id == "" {
+		return a, n.fail("an actor without an id")
+	}
+	if k, ok := s.get("key"); ok {
+		if a.key, err = r.key(k); err != nil {
+			return a, err
+		}
+	}
+	if a.roles, err = roles(s); err == nil && len(a.roles) == 0 {
+		err = n.fail("actor %q has no roles; there are operator, admin, auditor, council and approver", a.id)
+	}
+	return a, err
+}
+
+// channel reads {name, need, roles, rule}, or {name, quorums: […]} where more
+// than one group must agree.
+func channel(n node) (trajectory.Channel, error) {
+	s, err := n.section("name", "need", "roles", "rule", "quorums")
+	if err != nil {
+		return trajectory.Channel{}, err
+	}
+	c := trajectory.Channel{}
+	if c.Name, err = s.text("name"); err != nil {
+		return c, err
+	}
+	if c.Name == "" {
+		return c, n.fail("a channel without a name")
+	}
+	parts := []section{s}
+	if q, ok := s.get("quorums"); ok {
+		list, err := q.items()
+		if err != nil {
+			return c, err
+		}
+		parts = nil
+		for _, e := range list {
+			sub, err := e.section("need", "roles", "rule")
+			if err != nil {
+				return c, err
+			}
+			parts = append(parts, sub)
+		}
+	}
+	for _, p := range parts {
+		q, err := quorum(p)
+		if err != nil {
+			return c, err
+		}
+		c.Quorums = append(c.Quorums, q)
+	}
+	return c, nil
+}
+
+func quorum(s section) (govern.Quorum, error) {
+	need, err := s.count("need", 1)
+	if err != nil {
+		return govern.Quorum{}, err
+	}
+	q := govern.Quorum{Need: int(min(need, govern.MaxNeed+1))}
+	if q.Roles, err = roles(s); err != nil {
+		return q, err
+	}
+	if len(q.Roles) == 0 {
+		q.Roles = []govern.Role{govern.Approver}
+	}
+	rule, err := s.text("rule")
+	switch rule {
+	case "", govern.Veto.String():
+	case govern.Majority.String():
+		q.Rule = govern.Majority
+	default:
+		return q, s.fail("there is no rule %q; there are %s and %s", rule, govern.Veto, govern.Majority)
+	}
+	return q, err
+}
+
+func (r *reader) gates(s section) error {
+	if n, ok := s.get("gates"); ok {
+		g, err := n.section("irreversible", "risk_at")
+		if err != nil {
+			return err
+		}
+		if r.task.Gates.Irreversible, err = g.flag("irreversible"); err != nil {
+			return err
+		}
+		risk, err := g.text("risk_at")
+		if err != nil {
+			return err
+		}
+		r.task.Gates.RiskAt = trajectory.Risk(risk)
+		if !r.task.Gates.RiskAt.Valid() {
+			return n.fail("there is no risk %q; there are low, medium, high and critical", risk)
+		}
+	}
+	n, ok := s.get("redact")
+	if !ok {
+		return nil
+	}
+	d, err := n.section("members", "env")
+	if err != nil {
+		return err
+	}
+	if r.task.Redact.Members, err = d.texts("members"); err != nil {
+		return err
+	}
+	r.task.Redact.Env, err = d.texts("env")
+	return err
+}
