@@ -45,7 +45,7 @@ func (s *Server) trajectoryRoutes() {
 	})
 	huma.Register(s.api, huma.Operation{
 		OperationID: "listDelegations", Method: http.MethodGet, Path: "/v1/trajectories/{run}/delegations", Tags: []string{tagTrajectories},
-		Summary: "List what was delegated", Errors: failures(http.StatusNotFound),
+		Summary: "List what was delegated", Errors: failures(http.StatusNotFound, http.StatusConflict),
 	}, func(ctx context.Context, in *RunPath) (*answer[api.DelegationList], error) {
 		return of(s.delegations(ctx, in.Run))
 	})
@@ -58,7 +58,7 @@ func (s *Server) findTrajectory(ctx context.Context, name string) (ledger.RunInf
 		return info, err
 	}
 	o, err := drive.NewReader(s.store, info.Run).Open(ctx, 0)
-	if fault.ClassOf(err) == fault.ClassIntegrity {
+	if trajectories.Broken(err) {
 		return info, nil // it was something once; a verification says what is wrong with it
 	}
 	if err != nil {
@@ -68,6 +68,15 @@ func (s *Server) findTrajectory(ctx context.Context, name string) (ledger.RunInf
 		return info, fault.New(ErrNotTrajectory, "server.trajectory", "run %s is of the engine %q", info.Run, engine)
 	}
 	return info, nil
+}
+
+// stored is an error of reading what is stored: a form that would be the
+// client's mistake in a request is a broken record here.
+func stored(err error) error {
+	if fault.ClassOf(err) != fault.ClassInvalid {
+		return err
+	}
+	return fault.Wrap(trajectories.ErrNotDerived, "server.trajectory", err, "the record cannot be read")
 }
 
 // folded is a trajectory as its record leaves it.
@@ -91,7 +100,7 @@ func (s *Server) fold(ctx context.Context, name string) (folded, error) {
 		return f, nil
 	}
 	if err != nil {
-		return f, err
+		return f, stored(err)
 	}
 	for _, d := range r.Divergences {
 		if d.Kind != replay.Extra {
@@ -215,7 +224,7 @@ func (s *Server) delegations(ctx context.Context, name string) (api.DelegationLi
 			err = t.add(o)
 		}
 		if err != nil {
-			return api.DelegationList{}, err
+			return api.DelegationList{}, stored(err)
 		}
 	}
 	return api.DelegationList{Run: string(info.Run), Delegations: t.list}, nil
@@ -231,12 +240,16 @@ type handed struct {
 // maxDelegations bounds a list.
 const maxDelegations = 10_000
 
+// ErrMany means that a run holds more than one answer can. Read its entries,
+// which come in pages.
+const ErrMany fault.Conflict = "server.too_many"
+
 func (t *handed) add(o *ledger.Opened) error {
 	data := o.Data()
 	switch o.Kind {
 	case ledger.KindDelegation:
 		if len(t.list) == maxDelegations {
-			return fault.New(ErrTooLarge, "server.delegations", "the run has more than %d delegations; read its entries", maxDelegations)
+			return fault.New(ErrMany, "server.delegations", "the run has more than %d delegations; read its entries", maxDelegations)
 		}
 		d := api.Delegation{
 			N: o.N, Run: string(o.Run), Name: o.Body.Get("name").Str(), Task: data.Get("task").Str(), TrajectoryID: data.Get("child_trajectory_id").Str(),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-dev/reprise/api"
 	"github.com/reprise-dev/reprise/engine/trajectory"
+	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/internal/trajectories"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -26,7 +27,7 @@ func (s *Server) trajectoryProofRoutes() {
 		OperationID: "getWorld", Method: http.MethodGet, Path: "/v1/trajectories/{run}/world", Tags: []string{tagTrajectories},
 		Summary:     "Get the world",
 		Description: "What the commits add up to; of a branch, on the world of its source. That the ledger is sound is for replay to say.",
-		Errors:      failures(http.StatusNotFound),
+		Errors:      failures(http.StatusNotFound, http.StatusConflict),
 	}, func(ctx context.Context, in *struct {
 		RunPath
 		At Optional[int64] `query:"at" minimum:"0" maximum:"9007199254740991" doc:"The last entry that counts; absent: the last that there is"`
@@ -60,7 +61,7 @@ func (s *Server) world(ctx context.Context, name string, at int64) (api.World, e
 	}
 	w, err := trajectories.Fold(ctx, s.store, info.Run, at)
 	if err != nil {
-		return api.World{}, err
+		return api.World{}, stored(err)
 	}
 	if at < 0 {
 		at = info.At.Count - 1
@@ -81,7 +82,7 @@ func (s *Server) world(ctx context.Context, name string, at int64) (api.World, e
 			return out, err
 		}
 		if size += len(r.Value); size > maxWorld {
-			return out, fault.New(ErrTooLarge, "server.world", "the world is over %d bytes; read the commits of the run", maxWorld)
+			return out, fault.New(ErrMany, "server.world", "the world is over %d bytes; read the commits of the run", maxWorld)
 		}
 		out.Resources = append(out.Resources, r)
 	}
@@ -170,7 +171,7 @@ func (s *Server) prove(ctx context.Context, run ledger.RunInfo, in *replayInput)
 	}
 	o.Delegations = in.Delegations
 	proof, err := trajectories.Prove(ctx, s.store, run.Run, &o)
-	if fault.ClassOf(err) == fault.ClassIntegrity {
+	if trajectories.Broken(err) && fault.CodeOf(err) != fault.Code(archive.ErrEnd) {
 		return s.unreadable(ctx, run.Run, err), nil
 	}
 	return proof, err
@@ -208,7 +209,7 @@ func (s *Server) expected(ctx context.Context, run ledger.RunInfo, text string) 
 	at.Count = run.At.Count
 	n := int64(0)
 	for e, err := range s.store.Read(ctx, run.Run, 0) {
-		if fault.ClassOf(err) == fault.ClassIntegrity {
+		if trajectories.Broken(err) {
 			break
 		}
 		if err != nil {

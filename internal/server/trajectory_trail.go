@@ -75,7 +75,7 @@ func (s *Server) trail(ctx context.Context, in *TrailFilter, verify bool, limit 
 			break // the verification says why
 		}
 		if err != nil {
-			return page, err
+			return page, stored(err)
 		}
 		n := len(page.Entries)
 		size += len(x.Payload) + len(x.Line)
@@ -171,7 +171,7 @@ func (s *Server) writeTrail(ctx context.Context, w io.Writer, run ledger.RunID, 
 	c := csv.NewWriter(w)
 	err := c.Write([]string{"id", "trajectory_id", "seq", "kind", "parent", "created_at", "label", "payload"})
 	for x, failed := range s.trailOf(ctx, run, in) {
-		if err = errors.Join(err, failed); err != nil {
+		if err = errors.Join(err, stored(failed)); err != nil {
 			return err
 		}
 		err = c.Write([]string{
