@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/hex"
 	"os"
 	"path/filepath"
 
@@ -22,7 +23,7 @@ head key, which signs the runs. They are in your configuration folder
 (REPRISE_CONFIG), outside every store. Give others the public root key:
 it is what they pin with "verify --trust".`,
 		Example: example("reprise keys list", "reprise keys export -o key.pub", "reprise keys rotate"),
-		Args:    exactly(0, "list, rotate, revoke or export"),
+		Args:    exactly(0, "list, rotate, revoke, actor or export"),
 		RunE:    func(*cobra.Command, []string) error { return a.keysList() },
 	}
 	var out string
@@ -51,9 +52,54 @@ it is what they pin with "verify --trust".`,
 			Args: exactly(1, "the id of a key"),
 			RunE: func(_ *cobra.Command, args []string) error { return a.keysRevoke(args[0]) },
 		},
+		&cobra.Command{
+			Use: "actor [NAME]", Short: "Print the public key of somebody who signs acts, and make it at first use",
+			Long: `Print the public key NAME, under which you sign approvals and other acts, and make
+it at first use; without a name, list them. "operator" issues the writs of your
+trajectories. Give others the public key for the actors of their task files.`,
+			Example: example("reprise keys actor alice", "reprise keys actor"),
+			Args:    between(0, 1, "the name of an actor"),
+			RunE:    func(_ *cobra.Command, args []string) error { return a.keysActor(argument(args, 0)) },
+		},
 		export,
 	)
 	return cmd
+}
+
+// keysActor prints one key of an actor, or lists all.
+func (a *app) keysActor(name string) error {
+	k, err := a.openKeys()
+	if err != nil {
+		return err
+	}
+	names := []string{name}
+	if name == "" {
+		if names, err = k.Names(keys.Actors); err != nil {
+			return err
+		}
+	}
+	list := make([]canon.Value, len(names))
+	t := newTable(-1, "ACTOR", "PUBLIC KEY")
+	for i, n := range names {
+		p, err := k.Named(keys.Actors, n)
+		if err != nil {
+			return err
+		}
+		public := hex.EncodeToString(p.Public().Raw())
+		list[i] = canon.Object(canon.M("name", canon.String(n)), canon.M("key", canon.String(public)))
+		t.add(a.out.name(n), public)
+	}
+	switch {
+	case a.json && name != "":
+		a.print(list[0])
+	case a.json:
+		a.print(canon.Object(canon.M("actors", canon.Array(list...))))
+	case len(names) > 0:
+		t.write(a.stdout, a.out)
+	default:
+		a.sayf("no actor has a key here yet; make one: %s keys actor NAME\n", a.self)
+	}
+	return nil
 }
 
 func (a *app) keysList() error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/kernel/budget"
@@ -115,14 +116,25 @@ func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices b
 		for i := range calls {
 			list[i] = calls[i].Value()
 		}
-		a.print(canon.Object(
+		v := canon.Object(
 			canon.M("run", r.Value().With("state", canon.String(s.state(&r)))),
 			canon.M("calls", canon.Array(list...)),
 			canon.M("totals", sums.Value()),
-		))
+		)
+		if driven(&r) {
+			steps, err := s.steps(ctx, info.Run)
+			if err != nil {
+				return err
+			}
+			v = v.With("steps", canon.Array(steps...))
+		}
+		a.print(v)
 		return nil
 	}
 	s.heading(&r)
+	if driven(&r) {
+		return s.showSteps(ctx, info.Run)
+	}
 	t := newTable(3, ">STEP", ">ENTRY", "KIND", "NAME", "MODEL", ">IN", ">OUT", ">COST", ">TOOK", "STATUS", "ASKS FOR")
 	for i := range calls {
 		c := &calls[i]
@@ -148,6 +160,40 @@ func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices b
 	}
 	if a.out.terminal && len(calls) > 0 {
 		a.next(a.stdout, a.out, "show "+short(info.Run)+" --at "+fmt.Sprint(calls[0].N)+a.flag(), "verify "+short(info.Run)+a.flag())
+	}
+	return nil
+}
+
+// driven reports whether an engine decides in the run: then what it concluded
+// is shown, and not its calls alone.
+func driven(r *insight.Run) bool { return r.Engine == trajectory.Engine }
+
+// steps returns the lines of a run as JSON.
+func (s *opened) steps(ctx context.Context, run ledger.RunID) ([]canon.Value, error) {
+	var out []canon.Value
+	for step, err := range insight.Steps(ctx, s, run) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, step.Value())
+	}
+	return out, nil
+}
+
+// showSteps shows what an engine took in and concluded, one line a step.
+func (s *opened) showSteps(ctx context.Context, run ledger.RunID) error {
+	a := s.a
+	t := newTable(3, ">ENTRY", "WHAT", "WHO", "")
+	for step, err := range insight.Steps(ctx, s, run) {
+		if err != nil {
+			return err
+		}
+		what, who, text := stepCells(a.out, &step)
+		t.add(fmt.Sprint(step.N), what, who, text)
+	}
+	t.write(a.stdout, a.out)
+	if a.out.terminal {
+		a.next(a.stdout, a.out, "show "+short(run)+" --at 0"+a.flag(), "verify "+short(run)+a.flag())
 	}
 	return nil
 }

@@ -148,7 +148,7 @@ func (a *app) trajectoryLine(e *trajectories.Event) {
 	if !ok {
 		return
 	}
-	what, who, text := a.stepCells(a.err, &step)
+	what, who, text := stepCells(a.err, &step)
 	if who != "" {
 		who = a.err.name(who) + " "
 	}
@@ -156,7 +156,7 @@ func (a *app) trajectoryLine(e *trajectories.Event) {
 }
 
 // stepCells spells a step: what it is, who did it, and the rest.
-func (a *app) stepCells(st style, s *insight.Step) (what, who, text string) {
+func stepCells(st style, s *insight.Step) (what, who, text string) {
 	what = string(s.Kind)
 	switch s.Kind {
 	case ledger.KindDecision:
@@ -178,6 +178,7 @@ func (a *app) stepCells(st style, s *insight.Step) (what, who, text string) {
 		what = st.bad(what)
 	case ledger.KindPendingApproval:
 		what = st.warn(what)
+	default:
 	}
 	return what, clean(s.Who), text
 }
@@ -375,7 +376,7 @@ func (s *opened) trajectoryResult(res *trajectories.Result, err error) error {
 	a := s.a
 	if err != nil {
 		if errors.Is(err, drive.ErrSealed) {
-			return fault.Wrap(drive.ErrSealed, "cli.trajectory", err, "the trajectory has ended and takes nothing more; branch from it")
+			return fault.New(drive.ErrSealed, "cli.trajectory", "the trajectory has ended and takes nothing more; branch from it")
 		}
 		return err
 	}

@@ -21,6 +21,16 @@ func Resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 	if _, err := cfg.Store.Acquire(ctx, run, cfg.Holder, leaseTTL); err != nil {
 		return nil, err
 	}
+	s, err := resume(ctx, cfg, run, o)
+	if err != nil {
+		// What was not taken over is left to others at once. If that fails the
+		// lease runs out, and the error that came first is the one that counts.
+		_, _ = cfg.Store.Acquire(context.WithoutCancel(ctx), run, cfg.Holder, 0)
+	}
+	return s, err
+}
+
+func resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Session, error) {
 	var at ledger.Position
 	var tree ledger.Tree
 	seen := map[effect.Key]int64{}

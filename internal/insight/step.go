@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/reprise-dev/reprise/internal/drive"
@@ -158,12 +159,19 @@ func committed(body canon.Value) string {
 	b := body.Get("data").Get("body")
 	out := ""
 	if n, ok := b.Get("seq").AsInt(); ok {
-		out = fmt.Sprintf("#%d ", n)
+		out = fmt.Sprintf("#%d %s ", n, shortID(body.Get("data").Get("id")))
 	}
 	if b.Has("compensates") {
-		out += "takes back " + b.Get("compensates").Str()[:min(12, len(b.Get("compensates").Str()))] + ": "
+		out += "takes back " + shortID(b.Get("compensates")) + ": "
 	}
 	return out + strings.Join(parts, ", ")
+}
+
+// shortID is enough of a domain id to name it.
+func shortID(v canon.Value) string {
+	const digits = 12
+	s := v.Str()
+	return s[:min(digits, len(s))]
 }
 
 func event(s *Step, data canon.Value) {
@@ -220,11 +228,34 @@ func brief(v canon.Value) string {
 	if v.IsZero() {
 		return ""
 	}
-	s := v.String()
+	s := numbers(v).String()
 	if len(s) > maxBrief {
 		s = strings.ToValidUTF8(s[:maxBrief], "") + "…"
 	}
 	return s
+}
+
+// numbers gives back the numbers that bodies hold as {"$number":"1.5"}.
+func numbers(v canon.Value) canon.Value {
+	switch v.Kind() {
+	case canon.KindArray:
+		elems := slices.Clone(v.Elems())
+		for i, e := range elems {
+			elems[i] = numbers(e)
+		}
+		return canon.Array(elems...)
+	case canon.KindObject:
+		if n, err := canon.Number(v.Get("$number").Str()); err == nil && v.Len() == 1 {
+			return n
+		}
+		members := slices.Clone(v.Members())
+		for i := range members {
+			members[i].Value = numbers(members[i].Value)
+		}
+		return canon.Object(members...)
+	default:
+		return v
+	}
 }
 
 // signed reads the payload of a signed act. Whether the signature holds is not
