@@ -191,3 +191,57 @@ type ForeignFinding struct {
 	Found    string  `json:"found,omitempty"`
 	Message  string  `json:"message,omitempty"`
 }
+
+// TrajectoryStart is a trajectory to begin.
+type TrajectoryStart struct {
+	Task   json.RawMessage `json:"task" doc:"What a task file says, as JSON. Paths in it are relative to the folder that the server was started in"`
+	Tools  json.RawMessage `json:"tools,omitempty" doc:"Further tools: a list as in a task file, or an object with one"`
+	Model  string          `json:"model,omitempty" maxLength:"2048" doc:"Address of the model that answers instead of the task's"`
+	KeyEnv string          `json:"key_env,omitempty" maxLength:"256" doc:"With model: the variable of the server's environment that holds its key"`
+	Script json.RawMessage `json:"script,omitempty" doc:"Answers instead of a model, as in a script file"`
+}
+
+// Taken says that something was recorded.
+type Taken struct {
+	Run     string `json:"run"`
+	Last    Ref    `json:"last" doc:"The last entry then; what follows is in the events of the run"`
+	Working bool   `json:"working" doc:"Whether this server goes on with the trajectory. Else it is for who started it: reprise trajectory resume"`
+}
+
+// SignedAct is what somebody says about a trajectory. The server holds no key
+// of theirs.
+type SignedAct struct {
+	Act json.RawMessage `json:"act" doc:"The act in its envelope, signed by an actor of the trajectory's roster"`
+}
+
+// IntentRequest is what an agent outside wants.
+type IntentRequest struct {
+	Agent           string          `json:"agent,omitempty" maxLength:"256" doc:"Who proposes; it may be left out where one agent proposes from outside"`
+	Kind            string          `json:"kind,omitempty" enum:"plan,act,query,delegate,memory_promote,reconcile" doc:"Absent: what the tool stands for"`
+	Tool            string          `json:"tool" minLength:"1" maxLength:"256"`
+	Args            json.RawMessage `json:"args,omitempty"`
+	Rationale       string          `json:"rationale,omitempty" maxLength:"16384"`
+	RoutingEvidence json.RawMessage `json:"routing_evidence,omitempty" doc:"The word of an adviser, for the record"`
+	ParentCommit    string          `json:"parent_commit,omitempty" pattern:"^[0-9a-f]{64}$" doc:"The commit that it was thought up on; absent: the last one"`
+	Nonce           string          `json:"nonce,omitempty" pattern:"^[0-9a-f]{32}$" doc:"The same contents with the same nonce and parent_commit are the same intent, and are done once. Absent: one is drawn"`
+}
+
+// FinishRequest says that an agent outside is done.
+type FinishRequest struct {
+	Agent  string          `json:"agent,omitempty" maxLength:"256" doc:"It may be left out where there is one"`
+	Answer json.RawMessage `json:"answer,omitempty" doc:"What came of it"`
+}
+
+// BranchRequest is where a trajectory is left.
+type BranchRequest struct {
+	At   int64  `json:"at" minimum:"0" maximum:"9007199254740991" doc:"The last entry that the branch shares"`
+	Note string `json:"note,omitempty" maxLength:"4096"`
+}
+
+// RoutedSubmit is one action on a trajectory of its own.
+type RoutedSubmit struct {
+	Tool            string          `json:"tool" minLength:"1" maxLength:"256"`
+	Args            json.RawMessage `json:"args,omitempty"`
+	Rationale       string          `json:"rationale,omitempty" maxLength:"16384"`
+	RoutingEvidence json.RawMessage `json:"routing_evidence,omitempty" doc:"The word of an adviser, for the record"`
+}

@@ -1,7 +1,9 @@
 package client
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"iter"
 	"net/http"
@@ -9,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/reprise-dev/reprise/api"
+	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
 // Trajectory returns where a trajectory stands.
@@ -116,6 +119,70 @@ func (c *Client) TrailCSV(ctx context.Context, run string, w io.Writer) error {
 	defer body.Close()
 	_, err = io.Copy(w, body)
 	return err
+}
+
+// Start begins a trajectory on the server, which goes on with it by itself.
+func (c *Client) Start(ctx context.Context, what api.TrajectoryStart) (api.Taken, error) {
+	return post[api.Taken](ctx, c, what, "v1", "trajectories")
+}
+
+// Resume lets the server go on with a trajectory.
+func (c *Client) Resume(ctx context.Context, run string) (api.Taken, error) {
+	return post[api.Taken](ctx, c, struct{}{}, "v1", "trajectories", run, "resume")
+}
+
+// Branch begins a trajectory that shares another one up to an entry.
+func (c *Client) Branch(ctx context.Context, run string, what api.BranchRequest) (api.Taken, error) {
+	return post[api.Taken](ctx, c, what, "v1", "trajectories", run, "branch")
+}
+
+// Propose proposes as an agent outside.
+func (c *Client) Propose(ctx context.Context, run string, what api.IntentRequest) (api.Taken, error) {
+	return post[api.Taken](ctx, c, what, "v1", "trajectories", run, "intents")
+}
+
+// Finish says that an agent outside is done.
+func (c *Client) Finish(ctx context.Context, run string, what api.FinishRequest) (api.Taken, error) {
+	return post[api.Taken](ctx, c, what, "v1", "trajectories", run, "finish")
+}
+
+// Submit proposes one action on a trajectory of its own.
+func (c *Client) Submit(ctx context.Context, what api.RoutedSubmit) (api.Taken, error) {
+	return post[api.Taken](ctx, c, what, "v1", "routed-submit")
+}
+
+// Verb is what a signed act does to a trajectory.
+type Verb string
+
+// The verbs.
+const (
+	Answer     Verb = "approvals" // approve, deny or abstain
+	Halt       Verb = "halt"
+	Clear      Verb = "clear"
+	Revoke     Verb = "revoke"
+	Restore    Verb = "restore"
+	Compensate Verb = "compensate"
+)
+
+// Act gives a trajectory an act that somebody signed, in its envelope.
+func (c *Client) Act(ctx context.Context, run string, verb Verb, act []byte) (api.Taken, error) {
+	if !json.Valid(act) {
+		return api.Taken{}, fault.New(ErrAct, "client.Act", "an act is JSON")
+	}
+	return post[api.Taken](ctx, c, api.SignedAct{Act: act}, "v1", "trajectories", run, string(verb))
+}
+
+// ErrAct means that what is to be sent is no signed act. Sign one.
+const ErrAct fault.Invalid = "client.bad_act"
+
+func post[T any](ctx context.Context, c *Client, what any, path ...string) (T, error) {
+	b, err := json.Marshal(what)
+	if err != nil {
+		var none T
+		return none, fault.Wrap(fault.ErrUnknown, "client", err, "the request")
+	}
+	body, err := c.ask(ctx, http.MethodPost, nil, bytes.NewReader(b), "application/json", path...)
+	return decode[T](body, err)
 }
 
 // ForeignPins are what is known besides a ledger of another system. The zero

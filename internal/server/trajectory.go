@@ -13,11 +13,9 @@ import (
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/trajectories"
 	"github.com/reprise-dev/reprise/kernel/canon"
-	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
 	"github.com/reprise-dev/reprise/kernel/ledger"
-	"github.com/reprise-dev/reprise/kernel/replay"
 )
 
 // ErrNotTrajectory means that a run is none of a governed agent. Ask for it
@@ -94,19 +92,14 @@ func (s *Server) fold(ctx context.Context, name string) (folded, error) {
 	if f.RunInfo, err = s.findTrajectory(ctx, name); err != nil {
 		return f, err
 	}
-	r, err := drive.Replay(ctx, s.store, f.Run, f.machine, "state")
-	if fault.CodeOf(err) == effect.ErrNoOutcome {
-		f.atWork = true
-		return f, nil
+	// Up to where the run stood then: it may grow meanwhile.
+	done, err := drive.Follow(ctx, s.store, ledger.Ref{Run: f.Run, N: f.At.Count - 1, ID: f.At.Last}, f.machine)
+	if fault.CodeOf(err) == fault.Code(drive.ErrRunDiverged) {
+		return f, fault.Wrap(trajectories.ErrNotDerived, "server.trajectory", err, "the record does not follow from itself")
 	}
+	f.atWork = done.Due > 0 || done.Open > 0
 	if err != nil {
 		return f, stored(err)
-	}
-	for _, d := range r.Divergences {
-		if d.Kind != replay.Extra {
-			return f, fault.New(trajectories.ErrNotDerived, "server.trajectory", "%s %s at entry %d does not follow from what was recorded before", d.What, d.Name, d.Recorded)
-		}
-		f.atWork = true // what comes next is not recorded yet
 	}
 	return f, nil
 }

@@ -2,7 +2,6 @@ package trajectories
 
 import (
 	"context"
-	"encoding/hex"
 
 	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/drive"
@@ -49,13 +48,16 @@ func (r *Runner) Begin(ctx context.Context, t *Task) (*Held, error) {
 	return r.Hold(ctx, s.Run())
 }
 
-// Hold takes over a trajectory that is not sealed.
+// Hold takes over a trajectory that is not sealed. One that is held already,
+// be it by this process, gives [ledger.ErrLeased].
 func (r *Runner) Hold(ctx context.Context, run ledger.RunID) (*Held, error) {
-	t, err := r.take(ctx, run)
+	own := *r
+	own.Config.Holder += ", for " + string(run) // its delegates are held by it too
+	t, err := own.take(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	return &Held{r, t}, nil
+	return &Held{&own, t}, nil
 }
 
 // HoldBranch begins a branch of a trajectory behind entry n, and makes no step
@@ -65,7 +67,10 @@ func (r *Runner) HoldBranch(ctx context.Context, run ledger.RunID, n int64, note
 	if err != nil {
 		return nil, err
 	}
-	return &Held{r, t}, nil
+	if err := t.session.Close(ctx); err != nil {
+		return nil, err
+	}
+	return r.Hold(ctx, t.id)
 }
 
 // Run returns the run that is held.
@@ -152,7 +157,11 @@ func (h *Held) Intent(p *Proposed) (effect.Input, error) {
 		v = v.With("kind", canon.String(string(p.Kind)))
 	}
 	if p.Nonce != nil {
-		v = v.With("nonce", canon.String(hex.EncodeToString(p.Nonce[:])))
+		nonce := make([]canon.Value, len(p.Nonce))
+		for i, b := range p.Nonce {
+			nonce[i] = canon.Int(int64(b))
+		}
+		v = v.With("nonce", canon.Array(nonce...))
 	}
 	if p.Parent != nil {
 		v = v.With("parent_commit", canon.String(p.Parent.String()))
