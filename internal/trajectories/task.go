@@ -89,12 +89,17 @@ func ReadTask(path string) (*Task, error) {
 	if err != nil {
 		return nil, err
 	}
+	return taskOf(n, filepath.Dir(path))
+}
+
+// taskOf reads a task. Paths in it are relative to dir.
+func taskOf(n node, dir string) (*Task, error) {
 	s, err := n.section("task", "tenant", "prompt", "model", "skill", "params", "agents", "writ", "tools", "policies",
 		"issuers", "actors", "channels", "gates", "max_steps", "redact")
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{dir: filepath.Dir(path), task: &Task{}}
+	r := &reader{dir: dir, task: &Task{}}
 	for _, f := range []func(section) error{r.basics, r.agents, r.tools, r.policies, r.people, r.gates} {
 		if err := f(s); err != nil {
 			return nil, err
