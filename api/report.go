@@ -33,6 +33,7 @@ type Report struct {
 	Divergences      []Divergence     `json:"divergences" nullable:"false" doc:"The first hundred"`
 	DivergencesTotal int64            `json:"divergences_total"`
 	Remarks          []string         `json:"remarks" nullable:"false"`
+	Detail           json.RawMessage  `json:"detail,omitempty" doc:"What the engine of the run reports besides, and what is delegated"`
 }
 
 // Phase is what one phase of a verification found.
@@ -60,6 +61,7 @@ type Divergence struct {
 	Name        string       `json:"name,omitempty"`
 	Step        int64        `json:"step"`
 	Recorded    *int64       `json:"recorded,omitempty" doc:"Entry in the record"`
+	Run         string       `json:"run,omitempty" doc:"Whose entry that is, where it is not of the run itself"`
 	Now         *int64       `json:"now,omitempty" doc:"Entry in the other run"`
 	Nearest     *int64       `json:"nearest,omitempty" doc:"The recorded call that an extra one most likely stands for"`
 	Follows     bool         `json:"follows" doc:"It comes after the first divergence, and most likely because of it"`

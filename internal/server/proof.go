@@ -8,9 +8,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/reprise-dev/reprise/api"
+	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/internal/keys"
+	"github.com/reprise-dev/reprise/internal/trajectories"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -101,7 +103,7 @@ func (s *Server) verify(ctx context.Context, name string, in *api.VerifyRequest)
 }
 
 func (s *Server) verifyOptions(in *api.VerifyRequest) (archive.VerifyOptions, error) {
-	o := archive.VerifyOptions{Partial: in.Partial}
+	o := archive.VerifyOptions{Partial: in.Partial, Check: trajectories.Check(trajectory.Pins{})}
 	if in.Level != nil {
 		level := ledger.Level(*in.Level)
 		o.Level = &level
@@ -168,6 +170,7 @@ func reportOf(r *replay.Report) api.Report {
 		ExitStatus: r.Verdict.ExitStatus(), Run: string(r.Run), Other: string(r.Other),
 		Counts: make(map[string]int64, len(r.Counts)), Phases: make([]api.Phase, len(r.Phases)),
 		Divergences: make([]api.Divergence, len(r.Divergences)), DivergencesTotal: r.Total, Remarks: append([]string{}, r.Remarks...),
+		Detail: raw(r.Detail),
 	}
 	if r.Verb == replay.Verify {
 		level, asked := int64(r.Level), int64(r.Asked)
@@ -186,7 +189,7 @@ func reportOf(r *replay.Report) api.Report {
 	}
 	for i, d := range r.Divergences {
 		x := api.Divergence{
-			Kind: string(d.Kind), What: d.What, Name: d.Name, Step: d.Step, Follows: d.Follows, Message: d.Msg,
+			Kind: string(d.Kind), What: d.What, Name: d.Name, Step: d.Step, Follows: d.Follows, Message: d.Msg, Run: string(d.Run),
 			Recorded: index(d.Recorded), Now: index(d.Now), Nearest: index(d.Nearest),
 			Differences: make([]api.Difference, len(d.Where)),
 		}
