@@ -20,7 +20,7 @@ func TestReadersInACrowdDoNotWaitForOneAnother(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 32 {
 		wg.Go(func() {
-			for range 5 {
+			for range 20 {
 				for _, err := range s.Runs(ctx) {
 					if err != nil {
 						t.Error(err)
@@ -30,7 +30,7 @@ func TestReadersInACrowdDoNotWaitForOneAnother(t *testing.T) {
 			}
 		})
 	}
-	for range 30 {
+	for range 100 {
 		w := ledgertest.NewWriter(t, s)
 		w.Append(t, s, "open")
 	}
