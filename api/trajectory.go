@@ -226,6 +226,13 @@ type IntentRequest struct {
 	Nonce           string          `json:"nonce,omitempty" pattern:"^[0-9a-f]{32}$" doc:"The same contents with the same nonce and parent_commit are the same intent, and are done once. Absent: one is drawn"`
 }
 
+// MessageRequest tells a conversational agent more.
+type MessageRequest struct {
+	Agent string `json:"agent,omitempty" maxLength:"256" doc:"It may be left out where one waits for a message"`
+	From  string `json:"from,omitempty" maxLength:"256" doc:"Who speaks; absent: user"`
+	Text  string `json:"text" minLength:"1" maxLength:"40000"`
+}
+
 // FinishRequest says that an agent outside is done.
 type FinishRequest struct {
 	Agent  string          `json:"agent,omitempty" maxLength:"256" doc:"It may be left out where there is one"`

@@ -141,6 +141,11 @@ func (c *Client) Propose(ctx context.Context, run string, what api.IntentRequest
 	return post[api.Taken](ctx, c, what, "v1", "trajectories", run, "intents")
 }
 
+// Say tells a conversational agent more.
+func (c *Client) Say(ctx context.Context, run string, what api.MessageRequest) (api.Taken, error) {
+	return post[api.Taken](ctx, c, what, "v1", "trajectories", run, "messages")
+}
+
 // Finish says that an agent outside is done.
 func (c *Client) Finish(ctx context.Context, run string, what api.FinishRequest) (api.Taken, error) {
 	return post[api.Taken](ctx, c, what, "v1", "trajectories", run, "finish")

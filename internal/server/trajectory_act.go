@@ -65,6 +65,22 @@ func (s *Server) actRoutes() {
 		return of(s.propose(ctx, in.Run, &in.Body))
 	})
 	huma.Register(s.api, huma.Operation{
+		OperationID: "tellAgent", Method: http.MethodPost, Path: "/v1/trajectories/{run}/messages", Tags: []string{tagTrajectories},
+		Summary: "Tell a conversational agent more", DefaultStatus: http.StatusAccepted, Errors: failures(http.StatusNotFound, http.StatusConflict),
+	}, func(ctx context.Context, in *struct {
+		RunPath
+		Body api.MessageRequest
+	},
+	) (*answer[api.Taken], error) {
+		return of(s.given(ctx, in.Run, func(h *trajectories.Held) error {
+			said, err := h.Said(in.Body.Agent, in.Body.From, in.Body.Text)
+			if err != nil {
+				return err
+			}
+			return h.Give(ctx, said)
+		}))
+	})
+	huma.Register(s.api, huma.Operation{
 		OperationID: "finishAgent", Method: http.MethodPost, Path: "/v1/trajectories/{run}/finish", Tags: []string{tagTrajectories},
 		Summary: "Say that an agent outside is done", DefaultStatus: http.StatusAccepted, Errors: failures(http.StatusNotFound, http.StatusConflict),
 	}, func(ctx context.Context, in *struct {

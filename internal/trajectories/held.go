@@ -173,9 +173,14 @@ func (h *Held) Intent(p *Proposed) (effect.Input, error) {
 	return in, nil
 }
 
+// Said makes an input of a message to a conversational agent.
+func (h *Held) Said(agent, from, text string) (effect.Input, error) {
+	return spoken(h.t.watch.m, agent, from, text)
+}
+
 // Finished makes an input of the word of an agent outside that it is done.
 func (h *Held) Finished(agent string, answer canon.Value) (effect.Input, error) {
-	name, err := outside(h.t.watch.m, agent)
+	name, err := idler(h.t.watch.m, agent)
 	if err != nil {
 		return effect.Input{}, err
 	}
