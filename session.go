@@ -98,7 +98,12 @@ func (r *Recorder) Replay(ctx context.Context, run string, o *ReplayOptions, age
 	}
 	red := r.redactor()
 	last := j.Last()
+	rules, err := capture.RulesOf(j.Opened())
+	if err != nil {
+		return nil, err
+	}
 	opening := r.opening(red, summary.Title)
+	opening.Data = opening.Data.With(capture.RulesMember, capture.RuleIDs(rules))
 	opening.Mode, opening.From, opening.Source, opening.Lazy, opening.Sources = "replay", info.Run, &last, true, drive.All(j)
 	s, err := r.begin(ctx, opening, red, o.Upstreams, capture.Options{
 		Record: &capture.Recorded{Reader: drive.NewReader(r.store, info.Run), Journal: j}, Replaying: true,
@@ -152,7 +157,7 @@ func (r *Recorder) opening(red *capture.Redactor, title string) drive.Opening {
 	setting := capture.SettingAt(r.o.Now(), cwd)
 	return drive.Opening{
 		Engine: capture.Engine, Title: red.Text(strings.ToValidUTF8(title, "\uFFFD")),
-		Data: canon.Object(canon.M("setting", setting.Value())),
+		Data: canon.Object(canon.M("setting", setting.Value()), canon.M(capture.RulesMember, capture.RuleIDs(capture.Normalisers()))),
 	}
 }
 

@@ -144,4 +144,3 @@ func TestManyPromptsAtOnceGetTheirOwnAnswers(t *testing.T) {
 		t.Errorf("the replay is %s with %d divergences, want same", report.Verdict, report.Total)
 	}
 }
-

@@ -140,6 +140,19 @@ func (j *Journal) Left() []*Record {
 	return out
 }
 
+// Under returns the records of a match key under a path of enclosing calls, in
+// ledger order, whether they have answered or not.
+func (j *Journal) Under(match canon.Digest, path string) []*Record {
+	var out []*Record
+	for n := int64(0); ; n++ {
+		r := j.byKey[Key{Path: path, Match: match, Occurrence: n}]
+		if r == nil {
+			return out
+		}
+		out = append(out, r)
+	}
+}
+
 // Nearest returns records that a call which is not recorded most likely
 // stands for: unused ones of the same kind, name and path first, then of the
 // same kind; at most max, in ledger order. They answer nothing: they are for
