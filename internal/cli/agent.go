@@ -34,7 +34,7 @@ const (
 )
 
 func (a *app) recordCommand() *cobra.Command {
-	var upstreams []string
+	var upstreams, rules []string
 	var title, sockets string
 	cmd := &cobra.Command{
 		Use: "record -- CMD…", Short: "Run an agent and record its model and tool calls", GroupID: "record",
@@ -63,10 +63,11 @@ the summary and nothing else.`,
 				return err
 			}
 			a.status = exitRecorder
-			return a.record(cmd.Context(), agent, upstreams, title, how)
+			return a.record(cmd.Context(), agent, upstreams, rules, title, how)
 		},
 	}
 	cmd.Flags().StringArrayVar(&upstreams, "upstream", nil, "where a provider really is, as NAME=URL; may be given more than once")
+	cmd.Flags().StringArrayVar(&rules, "normalise", nil, "also match by this normaliser in replays, though it may make two different prompts equal; match rules lists them")
 	cmd.Flags().StringVar(&title, "title", "", "what lists call the run (default: the command)")
 	cmd.Flags().StringVar(&sockets, "websocket", "auto", "what becomes of WebSockets: relay, refuse, or auto: refuse the first one where HTTP will do")
 	return cmd
@@ -209,7 +210,11 @@ func (a *app) signals() (list <-chan os.Signal, stop func()) {
 	return ch, func() { signal.Stop(ch) }
 }
 
-func (a *app) record(ctx context.Context, agent, upstreams []string, title string, sockets capture.Sockets) error {
+func (a *app) record(ctx context.Context, agent, upstreams, rules []string, title string, sockets capture.Sockets) error {
+	list, err := capture.Select(rules)
+	if err != nil {
+		return err
+	}
 	ctx = context.WithoutCancel(ctx) // the agent decides when it ends
 	s, err := a.openNew(ctx)
 	if err != nil {
@@ -220,7 +225,7 @@ func (a *app) record(ctx context.Context, agent, upstreams []string, title strin
 	if err != nil {
 		return err
 	}
-	o.Title, o.Sockets = title, sockets
+	o.Title, o.Sockets, o.Normalisers = title, sockets, list
 	signals, stop := a.signals()
 	o.Signals = signals
 	defer stop()
