@@ -77,7 +77,7 @@ func TestRulesOfARecord(t *testing.T) {
 		want   string
 		ok     bool
 	}{
-		{"none listed", canon.Object(), `["volatile-ids@1","mcp-meta@1","date-cwd@1","multipart-boundary@1"]`, true},
+		{"none listed", canon.Object(), `["volatile-ids@1","realtime-ids@1","mcp-meta@1","date-cwd@1","multipart-boundary@1"]`, true},
 		{"an empty list", list(), `[]`, true},
 		{"an optional one", list("mcp-meta@1", "uuids@1"), `["mcp-meta@1","uuids@1"]`, true},
 		{"one of a later version", list("uuids@2"), "", false},

@@ -81,7 +81,7 @@ const RulesMember = "normalisers"
 
 // unlisted are the rules of records that list none: those that were built in
 // before records did.
-var unlisted = []string{"volatile-ids@1", "mcp-meta@1", DateCwd, MultipartBoundary}
+var unlisted = []string{"volatile-ids@1", "realtime-ids@1", "mcp-meta@1", DateCwd, MultipartBoundary}
 
 // RulesOf returns the normalisers that a run was recorded with. A replay that
 // used others would not find what is there, or find what is not.
