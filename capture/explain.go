@@ -292,3 +292,30 @@ func (e *Explanation) say() {
 		e.Credential = "another fingerprint: no match unless any credential is asked for"
 	}
 }
+
+// Differences compares the requests of two recorded calls as they are matched:
+// the route first, then what the normalisers of then leave of the bodies.
+func Differences(ctx context.Context, then, now *Recorded, a, b ledger.Ref) ([]canon.Difference, error) {
+	list, err := RulesOf(then.Journal.Opened())
+	if err != nil {
+		return nil, err
+	}
+	x, err := RequestAt(ctx, then.Reader, then.Journal, a)
+	if err != nil {
+		return nil, err
+	}
+	y, err := RequestAt(ctx, now.Reader, now.Journal, b)
+	if err != nil {
+		return nil, err
+	}
+	forms := make([][]byte, 2)
+	for i, q := range []*Request{&x, &y} {
+		rules, err := newRules(list, q.Setting)
+		if err != nil {
+			return nil, err
+		}
+		forms[i], _ = rules.normal(q.Kind, q.Body)
+	}
+	call := effect.Call{Kind: y.Kind, Name: y.Name, Data: y.data()}
+	return differences(canon.Object(canon.M("data", x.data())), &call, forms[0], forms[1]), nil
+}

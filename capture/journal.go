@@ -112,6 +112,17 @@ func (j *Journal) Left() []*effect.Record {
 	return j.j.Left()
 }
 
+// step returns which of the recorded calls each one is, from 1.
+func (j *Journal) step() map[*effect.Record]int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	out := make(map[*effect.Record]int64, j.j.Len())
+	for i, r := range j.j.Records() {
+		out[r] = int64(i) + 1
+	}
+	return out
+}
+
 // Remarks returns what matches left open.
 func (j *Journal) Remarks() []string {
 	j.mu.Lock()

@@ -111,7 +111,6 @@ type numbered struct {
 	at       *regexp.Regexp
 }
 
-//nolint:gochecknoglobals // tables that are never written
 var (
 	uuidsRule = numbered{UUIDs, "uuid", regexp.MustCompile(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`)}
 	timesRule = numbered{Times, "time", regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?\b`)}

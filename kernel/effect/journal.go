@@ -129,6 +129,9 @@ func (j *Journal) credential(r *Record, c *Call) error {
 	return fault.New(ErrMissing, "effect.Journal", "%s %s was recorded with another credential (entry %d); to match it all the same ask for any credential", c.Kind, c.Name, r.Call.N)
 }
 
+// Records returns all records in ledger order. They are not to be changed.
+func (j *Journal) Records() []*Record { return j.records }
+
 // Left returns the records that answered nothing, in ledger order.
 func (j *Journal) Left() []*Record {
 	var out []*Record
