@@ -14,6 +14,7 @@ import (
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/insight"
+	"github.com/reprise-dev/reprise/internal/regress"
 	"github.com/reprise-dev/reprise/kernel/blob"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -77,6 +78,7 @@ func (a *app) replayCommand() *cobra.Command {
 	var o capture.ReplayOptions
 	var f proveFlags
 	var pace string
+	var out outputs
 	cmd := &cobra.Command{
 		Use: "replay RUN [-- CMD…]", ValidArgsFunction: a.complete(1), Short: "Run the agent again, every answer from the record; or prove a trajectory", GroupID: "replay",
 		Long: `Run the agent again and answer its model and MCP calls from the record of RUN,
@@ -101,7 +103,7 @@ a check failed, 1 if not everything could be checked.`,
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() < 0 && len(args) == 1 {
-				if fs := given(cmd, []string{"any-credential", "pace"}); len(fs) == 0 {
+				if fs := given(cmd, []string{"any-credential", "pace"}); len(fs) == 0 && out == (outputs{}) {
 					return a.replayOrProve(cmd, args[0], &f)
 				}
 			}
@@ -115,11 +117,12 @@ a check failed, 1 if not everything could be checked.`,
 			if o.Pace, err = capture.ParsePace(pace); err != nil {
 				return err
 			}
-			return a.replay(cmd.Context(), own[0], agent, o)
+			return a.replay(cmd.Context(), own[0], agent, o, &out)
 		},
 	}
 	cmd.Flags().BoolVar(&o.AnyCredential, "any-credential", false, "match calls that were recorded with another credential")
 	f.register(cmd)
+	out.flags(cmd)
 	cmd.Flags().StringVar(&pace, "pace", "none", "how fast answers come: none (at once), original (as they came), or so many times as fast")
 	return cmd
 }
@@ -361,7 +364,10 @@ func upstreamsOf(r *insight.Run) []string {
 	return out
 }
 
-func (a *app) replay(ctx context.Context, name string, agent []string, o capture.ReplayOptions) error {
+func (a *app) replay(ctx context.Context, name string, agent []string, o capture.ReplayOptions, out *outputs) error {
+	if err := out.check(a); err != nil {
+		return err
+	}
 	ctx = context.WithoutCancel(ctx)
 	s, err := a.openOld(ctx)
 	if err != nil {
@@ -382,15 +388,26 @@ func (a *app) replay(ctx context.Context, name string, agent []string, o capture
 	defer stop()
 	o.Run = r.Run
 	a.sayf("%s replaying run %s: every answer from the record, no upstream is reached\n", a.err.good("▶"), a.err.name(short(r.Run)))
+	from := a.now()
 	res, err := capture.Replay(ctx, ro, o)
 	if err != nil {
 		return err
 	}
+	if err := regress.Explain(ctx, s, res.Report); err != nil {
+		return err
+	}
+	took := a.now().Sub(from)
+	publish := func() error {
+		return a.publishOne(ctx, out, s, "reprise replay", or(r.Title, short(r.Run)), res.Report, took)
+	}
 	if a.json {
 		a.report(res.Report)
-		return nil
+		return publish()
 	}
 	a.toStderr()
+	if err := publish(); err != nil {
+		return err
+	}
 	a.report(res.Report)
 	if len(res.Report.Divergences) > 0 {
 		a.next(a.stderr, a.err, "diff "+short(r.Run)+" "+short(res.Run)+a.flag())
