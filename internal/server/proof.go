@@ -12,6 +12,7 @@ import (
 	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/internal/keys"
+	"github.com/reprise-dev/reprise/internal/regress"
 	"github.com/reprise-dev/reprise/internal/trajectories"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -138,6 +139,9 @@ func (s *Server) diff(ctx context.Context, a, b string) (api.Report, error) {
 		return api.Report{}, err
 	}
 	r, err := insight.Diff(ctx, s.store, x.Run, y.Run)
+	if err == nil {
+		err = regress.Explain(ctx, s.store, r)
+	}
 	if err != nil {
 		return api.Report{}, err
 	}
@@ -172,6 +176,9 @@ func reportOf(r *replay.Report) api.Report {
 		Divergences: make([]api.Divergence, len(r.Divergences)), DivergencesTotal: r.Total, Remarks: append([]string{}, r.Remarks...),
 		Detail: raw(r.Detail),
 	}
+	if r.Verb != replay.Verify {
+		out.Sentence = r.Sentence()
+	}
 	if r.Verb == replay.Verify {
 		level, asked := int64(r.Level), int64(r.Asked)
 		out.Level, out.Asked = &level, &asked
@@ -192,6 +199,15 @@ func reportOf(r *replay.Report) api.Report {
 			Kind: string(d.Kind), What: d.What, Name: d.Name, Step: d.Step, Follows: d.Follows, Message: d.Msg, Run: string(d.Run),
 			Recorded: index(d.Recorded), Now: index(d.Now), Nearest: index(d.Nearest),
 			Differences: make([]api.Difference, len(d.Where)),
+		}
+		x.Effect = d.Effect
+		if c := d.Cause; c != nil {
+			x.Cause = &api.Cause{
+				Text: c.Text(), Part: c.Part, Pointer: c.Pointer, About: c.About, Origin: string(c.Origin), Recorded: raw(c.Was), Now: raw(c.Now),
+			}
+			if c.Step > 0 {
+				x.Cause.Step, x.Cause.StepName, x.Cause.StepEntry, x.Cause.StepRun = c.Step, c.Name, index(c.Entry), string(c.Run)
+			}
 		}
 		for j, w := range d.Where {
 			x.Differences[j] = api.Difference{Pointer: w.Pointer, Recorded: raw(w.A), Now: raw(w.B)}
