@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/det"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
@@ -66,7 +67,7 @@ type OpenGoal struct {
 // iteration.
 type RouteRequest struct {
 	JobID      string
-	JobSeed    string
+	JobSeed    det.Seed
 	Iteration  int64
 	Query      string
 	Roles      []string // of who asks, sorted
@@ -87,11 +88,11 @@ func (q RouteRequest) Drop(node string) (RouteRequest, error) {
 	if q.Attempts <= 1 {
 		return q, fault.New(ErrRepairLimit, op, "%s has failed, and no attempt is left", node)
 	}
-	if i, found := slices.BinarySearch(q.Dropped, node); found || node == "" {
+	i, found := slices.BinarySearch(q.Dropped, node)
+	if found || node == "" {
 		return q, fault.New(ErrRequest, op, "%q has failed before, or is no node", node)
-	} else {
-		q.Dropped = slices.Insert(slices.Clone(q.Dropped), i, node)
 	}
+	q.Dropped = slices.Insert(slices.Clone(q.Dropped), i, node)
 	q.Attempts--
 	q.Iteration++
 	return q, nil
@@ -106,7 +107,7 @@ func (q RouteRequest) Value() canon.Value {
 		canon.M("dropped", namesValue(q.Dropped)),
 		canon.M("iteration", canon.Int(q.Iteration)),
 		canon.M("job_id", canon.String(q.JobID)),
-		canon.M("job_seed", canon.String(q.JobSeed)),
+		canon.M("job_seed", canon.String(string(q.JobSeed))),
 		canon.M("pii", canon.Bool(q.PII)),
 		canon.M("query_text", canon.String(q.Query)),
 		canon.M("roles", namesValue(q.Roles)),
@@ -121,7 +122,7 @@ func ParseRouteRequest(v canon.Value) (RouteRequest, error) {
 	r := newRecord(v, ErrRequest, "job.ParseRouteRequest", "the request", strings.Fields(`attempts_left brainstate_snapshot_id
 		candidate_list dropped iteration job_id job_seed pii query_text roles router_snapshot_id selfrep_snapshot_id trace_id`)...)
 	q := RouteRequest{
-		JobID: r.name("job_id"), JobSeed: r.name("job_seed"), Iteration: r.count("iteration", maxCount),
+		JobID: r.name("job_id"), JobSeed: det.Seed(r.name("job_seed")), Iteration: r.count("iteration", maxCount),
 		Query: r.text("query_text", maxText), Roles: r.set("roles"), PII: r.bool("pii"),
 		Candidates: r.set("candidate_list"), Dropped: r.set("dropped"), Attempts: r.count("attempts_left", maxCount),
 		SelfRepID: r.digest("selfrep_snapshot_id"), BrainID: r.digest("brainstate_snapshot_id"), RouterID: r.digest("router_snapshot_id"),
@@ -256,12 +257,15 @@ func (d *decision) refused() (fault.Code, string) {
 	}
 }
 
-// admitted returns the candidates that no veto hits, by trust and id.
+// admitted returns the candidates that no veto hits, by trust and id. Without a
+// list they are the agents whose policy lists what the query asks for; the
+// fallback is none of them, since it serves when nobody else does.
 func (d *decision) admitted() []Node {
 	var nodes []Node
 	if len(d.Request.Candidates) == 0 {
 		nodes = slices.DeleteFunc(d.SelfRep.Nodes(), func(n Node) bool {
-			return n.Type != "agent" || !slices.Contains(n.Policy.Allowed, d.out.Action)
+			listed := len(n.Policy.Allowed) == 0 || slices.Contains(n.Policy.Allowed, d.out.Action)
+			return n.Type != agentType || n.ID == d.Config.Fallback || !listed
 		})
 	} else {
 		for _, id := range d.Request.Candidates {

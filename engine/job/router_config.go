@@ -71,13 +71,19 @@ func StandardRouter() RouterConfig {
 // Action returns the action that a query asks for: that of the first intent of
 // which the query holds a term as a word.
 func (c *RouterConfig) Action(query string) string {
-	words := strings.FieldsFunc(strings.ToLower(query), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	said := queryWords(query)
 	for _, in := range c.Intents {
-		if slices.ContainsFunc(words, func(w string) bool { _, ok := slices.BinarySearch(in.Terms, w); return ok }) {
+		if slices.ContainsFunc(said, func(w string) bool { _, ok := slices.BinarySearch(in.Terms, w); return ok }) {
 			return in.Action
 		}
 	}
 	return c.DefaultAction
+}
+
+// queryWords returns the words of a text in lower case: its runs of letters and
+// digits.
+func queryWords(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // grants reports whether one of the roles may have an action done.
@@ -144,8 +150,8 @@ func ParseRouterConfig(v canon.Value) (RouterConfig, error) {
 		f := newRecord(e, ErrRouterConfig, op, "an intent", "action", "terms")
 		in := Intent{Action: f.name("action"), Terms: f.set("terms")}
 		for _, term := range in.Terms {
-			if strings.ToLower(term) != term {
-				f.fail("the term %q is not in lower case and would never be found", term)
+			if !slices.Equal(queryWords(term), []string{term}) {
+				f.fail("the term %q is no single word in lower case, and would never be found", term)
 			}
 		}
 		r.take("intents", f.err)

@@ -42,10 +42,13 @@ const (
 	RuleAll = "all" // all of them are needed
 )
 
+// agentType is the type of the nodes that answer queries.
+const agentType = "agent"
+
 // statuses and nodeTypes are closed sets.
 var (
 	statuses  = [...]string{string(Healthy), string(Degraded), string(Offline), string(Quarantined)}
-	nodeTypes = [...]string{"agent", "tool", "service", "router", "adapter", "memory"}
+	nodeTypes = [...]string{agentType, "tool", "service", "router", "adapter", "memory"}
 )
 
 // Reasons for a status, as status_reason holds them.
@@ -67,8 +70,9 @@ type Trust struct {
 	// document on self representation has it), or only both (all, as the one on
 	// APT has it).
 	DegradeRule string
-	// OfflineRule says whether FailsOffline alone takes a node offline (all is
-	// not a choice here; "failures"), or trust below Block too ("any").
+	// OfflineRule says whether only failures take a node offline (as the document
+	// on self representation has it), or trust below Block too (any, as the one
+	// on APT has it).
 	OfflineRule string
 	// The factors of availability.
 	WeightHealthy, WeightDegraded, WeightOffline, WeightQuarantined Nano
