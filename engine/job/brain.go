@@ -38,8 +38,8 @@ type BrainConstants struct {
 	CouncilOverrides bool // council_overrides_user
 }
 
-// DefaultBrainConstants returns the values that the document names.
-func DefaultBrainConstants() BrainConstants {
+// StandardBrainConstants returns the values that the document names.
+func StandardBrainConstants() BrainConstants {
 	return BrainConstants{
 		WorkingTTL: 3, ContextTTL: 10, PromotionReferences: 2, PromotionWindow: 4, ContextShare: 4, MaxAttempts: 3, BytesPerToken: 4,
 		AttentionDecay: 50_000_000, AttentionGain: 250_000_000, ExploreDecay: 30_000_000, ExploreGain: 150_000_000,
@@ -113,7 +113,7 @@ func (b Brain) Value() canon.Value {
 // [ErrBrain].
 func ParseBrain(v canon.Value) (Brain, error) {
 	const op = "job.ParseBrain"
-	b := Brain{Constants: DefaultBrainConstants()}
+	b := Brain{Constants: StandardBrainConstants()}
 	table := b.Constants.table()
 	names := []string{overridesName + "?"}
 	for _, c := range table {
@@ -178,4 +178,16 @@ func (h Hints) Value() canon.Value {
 		canon.M("max_depth_allowed", canon.Int(h.MaxDepth)),
 		canon.M("prefer_high_APT", canon.Bool(h.PreferHighTrust)),
 	)
+}
+
+// Mind returns what the router reads of the brain.
+func (b Brain) Mind() Mind {
+	s := b.State
+	m := Mind{AttentionGain: s.Attend.Gain, ExploreBias: s.Attend.Explore, TokenBudget: s.Budget.Tokens, MaxDepth: s.Budget.MaxDepth}
+	for _, g := range s.Goals {
+		if g.Status == GoalActive {
+			m.Goals = append(m.Goals, OpenGoal{Type: string(g.Type), Priority: g.Priority})
+		}
+	}
+	return m
 }

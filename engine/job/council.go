@@ -15,10 +15,10 @@ const (
 	// ErrGovernance means that the content of a governance snapshot is not of
 	// its form. Mend the snapshot.
 	ErrGovernance fault.Invalid = "job.bad_governance"
-	// ErrRequest means that an action request is not of its form, or that its
+	// ErrAction means that an action request is not of its form, or that its
 	// acts do not lead to where it says it stands. Make the request anew; do
 	// not act on this one.
-	ErrRequest fault.Invalid = "job.bad_action_request"
+	ErrAction fault.Invalid = "job.bad_action_request"
 	// ErrNotApproved means that an action was to be done without the approval
 	// that it needs, or before the time to object is over. Get it approved.
 	ErrNotApproved fault.Denied = "job.not_approved"
@@ -183,7 +183,7 @@ type castAct struct {
 }
 
 // Request returns a pending request. The stamp is that of its
-// [EventRequested]. It refuses with [ErrRequest] or [ErrStamp].
+// [EventRequested]. It refuses with [ErrAction] or [ErrStamp].
 func (g Governance) Request(seed det.Seed, stamp Stamp, in NewRequest) (ActionRequest, error) {
 	const op = "job.Governance.Request"
 	if err := stamp.Check(seed, EventRequested); err != nil {
@@ -191,18 +191,18 @@ func (g Governance) Request(seed det.Seed, stamp Stamp, in NewRequest) (ActionRe
 	}
 	payload, _, err := fixed(in.Payload)
 	if err != nil {
-		return ActionRequest{}, fault.Wrap(ErrRequest, op, err, "the payload of %q", in.Action)
+		return ActionRequest{}, fault.Wrap(ErrAction, op, err, "the payload of %q", in.Action)
 	}
 	in.Payload = payload
 	in.Evidence = slices.Clone(in.Evidence)
 	for i, e := range in.Evidence {
 		if in.Evidence[i], _, err = fixed(e); err != nil {
-			return ActionRequest{}, fault.Wrap(ErrRequest, op, err, "the evidence of %q", in.Action)
+			return ActionRequest{}, fault.Wrap(ErrAction, op, err, "the evidence of %q", in.Action)
 		}
 	}
 	r := ActionRequest{NewRequest: in, Seed: seed, Stamp: stamp, Class: g.Class(in.Action), rules: g, status: ActionPending}
 	if err := r.open(); err != nil {
-		return ActionRequest{}, fault.Wrap(ErrRequest, op, err, "a request for %q", in.Action)
+		return ActionRequest{}, fault.Wrap(ErrAction, op, err, "a request for %q", in.Action)
 	}
 	return r, nil
 }
@@ -210,14 +210,14 @@ func (g Governance) Request(seed det.Seed, stamp Stamp, in NewRequest) (ActionRe
 // open begins the ballots.
 func (r *ActionRequest) open() error {
 	if r.Origin == "" || r.Action == "" || len(r.Origin) > maxName || len(r.Action) > maxName || len(r.Justification) > maxText || len(r.Evidence) > maxList {
-		return fault.New(ErrRequest, "job.ActionRequest", "origin and action have 1 to %d bytes, a justification at most %d", maxName, maxText)
+		return fault.New(ErrAction, "job.ActionRequest", "origin and action have 1 to %d bytes, a justification at most %d", maxName, maxText)
 	}
 	shown, err := canon.Encode(r.created(), canon.MACEFixed9)
 	if err != nil {
 		return err
 	}
 	if len(shown) > 2*maxText {
-		return fault.New(ErrRequest, "job.ActionRequest", "the request has more than %d bytes", 2*maxText)
+		return fault.New(ErrAction, "job.ActionRequest", "the request has more than %d bytes", 2*maxText)
 	}
 	matter := govern.Matter{Ledger: r.Ledger, Subject: r.Stamp.ID, Bound: canon.SHA256(shown)}
 	council := govern.Quorum{Need: int(r.rules.Quorum), Roles: []govern.Role{govern.Council}, Rule: govern.Majority}
@@ -440,10 +440,10 @@ func voteWord(v govern.Verb) string {
 
 // ParseActionRequest reads what [ActionRequest.Value] writes, and decides the
 // request again from its signed acts, which the roster must admit. It refuses
-// with [ErrRequest] a request that does not come out as it says.
+// with [ErrAction] a request that does not come out as it says.
 func ParseActionRequest(v canon.Value, rules Governance, roster govern.Roster, tenant string) (ActionRequest, error) {
 	const op = "job.ParseActionRequest"
-	r := newRecord(v, ErrRequest, op, "request", "action", "class", "elapsed", "event_sequence_index", "evidence", "executed_event", "job_seed",
+	r := newRecord(v, ErrAction, op, "request", "action", "class", "elapsed", "event_sequence_index", "evidence", "executed_event", "job_seed",
 		"justification", "ledger", "origin", "payload", "request_id", "required_approval_type", "status", "timestamp_seeded", "votes")
 	seed := det.Seed(r.name("job_seed"))
 	stamp := Stamp{Index: r.count("event_sequence_index", maxCount), ID: r.digest("request_id"), At: r.instant("timestamp_seeded")}
@@ -466,7 +466,7 @@ func ParseActionRequest(v canon.Value, rules Governance, roster govern.Roster, t
 		return ActionRequest{}, err
 	}
 	for i, e := range votes {
-		vote := newRecord(e, ErrRequest, op, "vote", "act", "after", "member_id", "vote", "vote_id")
+		vote := newRecord(e, ErrAction, op, "vote", "act", "after", "member_id", "vote", "vote_id")
 		after := vote.count("after", maxCount)
 		if vote.err != nil {
 			return ActionRequest{}, vote.err
@@ -476,16 +476,16 @@ func ParseActionRequest(v canon.Value, rules Governance, roster govern.Roster, t
 			req, err = req.Vote(act, after)
 		}
 		if err != nil {
-			return ActionRequest{}, fault.Wrap(ErrRequest, op, err, "vote %d", i)
+			return ActionRequest{}, fault.Wrap(ErrAction, op, err, "vote %d", i)
 		}
 	}
 	if executed.ID == "" {
 		req = req.Elapse(elapsed)
 	} else if req, err = req.Execute(executed, elapsed); err != nil {
-		return ActionRequest{}, fault.Wrap(ErrRequest, op, err, "the execution")
+		return ActionRequest{}, fault.Wrap(ErrAction, op, err, "the execution")
 	}
 	if !req.Value().Equal(v) {
-		return ActionRequest{}, fault.New(ErrRequest, op, "request %s is %s by its acts, and %s by its own word, or a part of it was changed", req.ID(), req.Status(), v.Get("status").Str())
+		return ActionRequest{}, fault.New(ErrAction, op, "request %s is %s by its acts, and %s by its own word, or a part of it was changed", req.ID(), req.Status(), v.Get("status").Str())
 	}
 	return req, nil
 }

@@ -144,7 +144,7 @@ func (m Episodes) Find(id string) (Episode, bool) {
 
 // Write adds an episode of a job. What the guard's rules find in it is redacted
 // first, and told by the result. It refuses with [ErrMemory] and
-// [ErrPrivacyBlocked], and with [ErrStorageFull] beyond a million rows.
+// [ErrPrivacy], and with [ErrStorageFull] beyond a million rows.
 func (m Episodes) Write(seed det.Seed, in NewEpisode, g Guard) (Episodes, Episode, Handled, error) {
 	const op = "job.Episodes.Write"
 	if len(m.rows) >= maxEpisodes {

@@ -11,15 +11,12 @@ import (
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
-// Codes of privacy.
+// Codes of privacy. What is blocked is refused with [ErrPrivacy], as the router
+// refuses it; the user is told [SayPrivacyBlocked].
 const (
-	// ErrPrivacy means that the content of a privacy snapshot is not of its
+	// ErrPrivacyRules means that the content of a privacy snapshot is not of its
 	// form: a pattern that is none, a category twice. Mend the snapshot.
-	ErrPrivacy fault.Invalid = "job.bad_privacy"
-	// ErrPrivacyBlocked means that personal data were to be kept or routed as
-	// they are, without the consent or approval that their category needs.
-	// Get it, or keep them redacted. The user is told [SayPrivacyBlocked].
-	ErrPrivacyBlocked fault.Denied = "PRIVACY_BLOCKED"
+	ErrPrivacyRules fault.Invalid = "job.bad_privacy"
 	// ErrConsent means that a consent is not of its form, or was given for
 	// another job. Ask for it again.
 	ErrConsent fault.Invalid = "job.bad_consent"
@@ -86,7 +83,7 @@ type PrivacyRules struct {
 }
 
 // NewPrivacy returns the privacy rules of these categories, in any order. It
-// refuses with [ErrPrivacy].
+// refuses with [ErrPrivacyRules].
 func NewPrivacy(rules PrivacyRules, categories ...Category) (Privacy, error) {
 	elems := make([]canon.Value, 0, len(categories))
 	for _, c := range slices.SortedFunc(slices.Values(categories), func(a, b Category) int { return strings.Compare(a.Type, b.Type) }) {
@@ -126,10 +123,10 @@ func (c Category) value() canon.Value {
 }
 
 // ParsePrivacy reads what [Privacy.Value] writes and nothing else. It refuses
-// with [ErrPrivacy].
+// with [ErrPrivacyRules].
 func ParsePrivacy(v canon.Value) (Privacy, error) {
 	const op = "job.ParsePrivacy"
-	r := newRecord(v, ErrPrivacy, op, "privacy", "categories", "persist_external_outputs", "persistent_consents", "retention_days", "unredacted_roles")
+	r := newRecord(v, ErrPrivacyRules, op, "privacy", "categories", "persist_external_outputs", "persistent_consents", "retention_days", "unredacted_roles")
 	p := Privacy{
 		unredacted: r.set("unredacted_roles"), retentionDays: r.count("retention_days", maxCount),
 		persistOutputs: r.bool("persist_external_outputs"), allowPersistent: r.bool("persistent_consents"),
@@ -140,7 +137,7 @@ func ParsePrivacy(v canon.Value) (Privacy, error) {
 		list = nil
 	}
 	for i, e := range list {
-		c := newRecord(e, ErrPrivacy, op, "category", "luhn", "pattern", "pii_type", "sensitivity")
+		c := newRecord(e, ErrPrivacyRules, op, "category", "luhn", "pattern", "pii_type", "sensitivity")
 		category := Category{
 			Type: c.name("pii_type"), Pattern: c.text("pattern", maxPattern), Luhn: c.bool("luhn"),
 			Sensitivity: Sensitivity(c.word("sensitivity", "high", "medium", "low")),
@@ -150,7 +147,7 @@ func ParsePrivacy(v canon.Value) (Privacy, error) {
 		}
 		re, err := regexp.Compile(category.Pattern)
 		if err != nil {
-			c.take("pattern", fault.New(ErrPrivacy, op, "the pattern of %q is not RE2: %s", category.Type, err))
+			c.take("pattern", fault.New(ErrPrivacyRules, op, "the pattern of %q is not RE2: %s", category.Type, err))
 		} else if re.MatchString("") {
 			c.fail("the pattern of %q matches nothing at all", category.Type)
 		}
@@ -284,11 +281,11 @@ type Purpose struct {
 // it is kept. What its user and, for high sensitivity, the council allow stays
 // as it is. The rest is replaced by "[redacted:TYPE:HASH]", or, if the purpose
 // needs it raw, the value is refused: then the status is ConsentRequired and
-// the error [ErrPrivacyBlocked].
+// the error [ErrPrivacy].
 func (p Privacy) Handle(v canon.Value, why Purpose) (Handled, error) {
 	var h Handled
 	if !p.set || len(why.Key) == 0 {
-		return Handled{Status: ConsentRequired}, fault.New(ErrPrivacyBlocked, "job.Privacy.Handle", "there are no privacy rules, or no key to hash with")
+		return Handled{Status: ConsentRequired}, fault.New(ErrPrivacy, "job.Privacy.Handle", "there are no privacy rules, or no key to hash with")
 	}
 	redacted := p.redact(v, "", why, &h.Redactions)
 	switch {
@@ -297,7 +294,7 @@ func (p Privacy) Handle(v canon.Value, why Purpose) (Handled, error) {
 		return h, nil
 	case why.Raw:
 		h.Status = ConsentRequired
-		return h, fault.New(ErrPrivacyBlocked, "job.Privacy.Handle", "%d places hold personal data that may not be kept as they are, the first of type %s",
+		return h, fault.New(ErrPrivacy, "job.Privacy.Handle", "%d places hold personal data that may not be kept as they are, the first of type %s",
 			len(h.Redactions), h.Redactions[0].Type)
 	}
 	h.Status, h.Value = Redacted, redacted

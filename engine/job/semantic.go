@@ -143,7 +143,7 @@ func ParseSemantic(v canon.Value) (Semantic, error) {
 
 // NewPut returns the request by which a fact is written: [ActionPut]. A request
 // is kept, so that personal data are looked for now: without the consent of its
-// user the value is refused with [ErrPrivacyBlocked] and no request is made.
+// user the value is refused with [ErrPrivacy] and no request is made.
 // Where the council must agree too, that is what the request asks of it.
 func NewPut(ledger, source, key string, value canon.Value, justification string, g Guard) (NewRequest, Handled, error) {
 	const op = "job.NewPut"
@@ -207,7 +207,7 @@ type Execution struct {
 // Execute does what an approved request asks for, by the event of that stamp.
 // It refuses a request that may not be executed ([ActionRequest.Ready]), one of
 // low or medium risk, since facts are for the council, and a value whose
-// personal data may not be kept ([ErrPrivacyBlocked]); then nothing changes.
+// personal data may not be kept ([ErrPrivacy]); then nothing changes.
 func (s Semantic) Execute(req ActionRequest, stamp Stamp, after int64, g Guard) (Execution, error) {
 	const op = "job.Semantic.Execute"
 	unchanged := Execution{Memory: s, Request: req}
