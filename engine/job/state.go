@@ -147,21 +147,10 @@ func numbered(seed det.Seed, what string, n int64) string {
 // goalID names the goal of the job.
 func (s *state) goalID() string { return numbered(s.Seed, "goal", 0) }
 
-// mind is what the router reads of the brain state.
-func (s *state) mind() *Mind {
-	b := s.brain.State
-	m := &Mind{AttentionGain: b.Attend.Gain, ExploreBias: b.Attend.Explore, TokenBudget: b.Budget.Tokens, MaxDepth: b.Budget.MaxDepth}
-	for _, g := range b.Goals {
-		if g.Status == GoalActive {
-			m.Goals = append(m.Goals, OpenGoal{Type: string(g.Type), Priority: g.Priority})
-		}
-	}
-	return m
-}
-
 // decide asks the router.
 func (s *state) decide(q RouteRequest) (RouteOutput, error) {
-	return Decide(RouteInput{Config: &s.router, SelfRep: &s.selfrep, Mind: s.mind(), Request: q})
+	mind := s.brain.Mind()
+	return Decide(RouteInput{Config: &s.router, SelfRep: &s.selfrep, Mind: &mind, Request: q})
 }
 
 // purpose says for what an output or an input is kept.
