@@ -141,7 +141,8 @@ type Result struct {
 	Final         string // final_answer, recomputed
 	Code          fault.Code
 	Missing       []string
-	Affected      []string      // snapshot ids that an INTEGRITY_FAILURE halts; none: nothing is to be halted
+	Halt          bool          // FORCE_HALT_REPLAY is to be set: INTEGRITY_FAILURE, but not for want of a key
+	Affected      []string      // the snapshot ids that it binds to; none: nobody could tell which
 	Matter        govern.Matter // of the first divergence: what acts to force on must be about
 }
 
@@ -156,6 +157,7 @@ func (r *Result) Value() canon.Value {
 		canon.M("code", code),
 		canon.M("divergences", array(r.Divergences, func(d Divergence) canon.Value { return d.Value("") })),
 		canon.M("final_answer", canon.String(r.Final)),
+		canon.M("force_halt", canon.Bool(r.Halt)),
 		canon.M("iterations", canon.Int(r.Iterations)),
 		canon.M("job_id", canon.String(r.JobID)),
 		canon.M("missing", namesValue(r.Missing)),
@@ -174,6 +176,13 @@ func Replay(m Materials, o ReplayOptions, see func(Step) error) (*Result, error)
 	r := &replayer{m: m, o: o, see: see, result: &Result{Mode: o.Mode, Authoritative: true}}
 	err := r.run()
 	r.result.Code = fault.CodeOf(err)
+	r.result.Halt = errors.Is(err, ErrIntegrity) && !errors.Is(err, ErrServerKey)
+	switch {
+	case !r.result.Halt:
+		r.result.Affected = nil
+	case r.result.Affected == nil && r.log != nil:
+		r.result.Affected = slices.DeleteFunc(slices.Clone(r.log.Snapshots[:]), func(id string) bool { return id == "" })
+	}
 	r.authority()
 	return r.result, err
 }
@@ -282,9 +291,6 @@ func (r *replayer) loadLog() error {
 	key, err := r.key(l.KeyID)
 	if err == nil {
 		err = l.Check(key)
-		if err != nil { // every snapshot that it names is in doubt
-			r.result.Affected = slices.DeleteFunc(slices.Clone(l.Snapshots[:]), func(id string) bool { return id == "" })
-		}
 	}
 	return r.step(Step{Name: "verify_log", Subject: LogID(l.Seed), Note: "key " + l.KeyID}, err)
 }
@@ -412,7 +418,6 @@ func (r *replayer) event(i int64, ref EventRef) (Event, error) {
 		return Event{}, err
 	}
 	if got := canon.SHA256(b); got != ref.Digest {
-		r.result.Affected = slices.Clone(r.log.Snapshots[:])
 		return Event{}, broken(nil, "", "event %s is not the one that the log names", ref.ID)
 	}
 	e, err := ParseEvent(b, r.log.Seed)

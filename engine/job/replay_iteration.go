@@ -39,7 +39,6 @@ func (r *replayer) persisted(it Iteration) ([]byte, error) {
 	// The digest stands in an event and in the log; the log is signed, and the
 	// event was compared with it. So it is the output that was changed.
 	if canon.SHA256(b) != it.Digest {
-		r.result.Affected = r.log.Snapshots[:]
 		return nil, broken(nil, "", "the output %s is not the one that was persisted", it.OutputID)
 	}
 	return b, nil
