@@ -147,8 +147,8 @@ func TestREPLAY04_MissingOutputHaltsProduction(t *testing.T) {
 	t.Parallel()
 	x := answered(t)
 	a := x.archive()
-	delete(a.Outputs, job.OutputID("s2", 0))
-	iteration := job.IterationID("s2", 0)
+	delete(a.Outputs, job.OutputID("s0", 0))
+	iteration := job.IterationID("s0", 0)
 	got, err := job.Replay(a, job.ReplayOptions{Mode: job.Production}, nil)
 	wantCode(t, err, job.ErrMissingOutput, "MISSING_PERSISTED_AGENT_OUTPUT")
 	if !slices.Equal(details(err), []string{"iteration_id: " + iteration}) || !slices.Equal(got.Missing, []string{"agent_output " + iteration}) {
@@ -175,14 +175,14 @@ func TestREPLAY05_ChangedRouterOutputIsADivergence(t *testing.T) {
 	var last job.Step
 	got, err := job.Replay(a, job.ReplayOptions{Mode: job.Production}, func(s job.Step) error { last = s; return nil })
 	wantCode(t, err, job.ErrDivergence, "REPLAY_DIVERGENCE")
-	if len(got.Divergences) != 1 || got.Divergences[0].ID != job.DivergenceID("s2", 0) || got.Divergences[0].What != "router_output" {
+	if len(got.Divergences) != 1 || got.Divergences[0].ID != job.DivergenceID("s0", 0) || got.Divergences[0].What != "router_output" {
 		t.Fatalf("divergences = %+v, want that of the router in iteration 0", got.Divergences)
 	}
 	diff, err := canon.Encode(got.Divergences[0].Diff, canon.MACEFixed9)
 	if err != nil || string(diff) != misrouted {
 		t.Errorf("diff = %s, %v; want %s", diff, err, misrouted)
 	}
-	if last.Name != "router_output" || last.Code != job.ErrDivergence || last.Subject != job.IterationID("s2", 0) {
+	if last.Name != "router_output" || last.Code != job.ErrDivergence || last.Subject != job.IterationID("s0", 0) {
 		t.Errorf("last step = %s, want the comparison; the replay must stop there", last.Value())
 	}
 
@@ -268,10 +268,10 @@ func TestREPLAY07_SandboxWithMocksIsNotAuthoritative(t *testing.T) {
 	a := x.archive()
 	a.Forget()
 	same := func(q job.Rerun) ([]byte, bool) {
-		if q.Node != alpha || q.Iteration != job.IterationID("s2", 0) {
+		if q.Node != alpha || q.Iteration != job.IterationID("s0", 0) {
 			t.Errorf("mock asked for %+v", q)
 		}
-		return whole.Outputs[job.OutputID("s2", 0)], true
+		return whole.Outputs[job.OutputID("s0", 0)], true
 	}
 	for _, mode := range []job.Mode{job.Audit, job.Reexecute} {
 		got, err := job.Replay(a, job.ReplayOptions{Mode: mode, Mock: same}, nil)
@@ -287,7 +287,7 @@ func TestREPLAY07_SandboxWithMocksIsNotAuthoritative(t *testing.T) {
 		t.Errorf("with live calls: %+v, %v; want no authority", got, err)
 	}
 	// A mock that says something else is a difference like any other.
-	other := strings.Replace(string(whole.Outputs[job.OutputID("s2", 0)]), "falcon", "hawk", 1)
+	other := strings.Replace(string(whole.Outputs[job.OutputID("s0", 0)]), "falcon", "hawk", 1)
 	_, err = job.Replay(a, job.ReplayOptions{Mock: func(job.Rerun) ([]byte, bool) { return []byte(other), true }}, nil)
 	wantCode(t, err, job.ErrDivergence, "REPLAY_DIVERGENCE")
 }
@@ -355,7 +355,7 @@ func TestMissingPiecesAreNamed(t *testing.T) {
 		{"event", func(a *job.Archive) { delete(a.Events, x.log().Events[1].ID) }, "event " + x.log().Events[1].ID},
 		{"key", func(a *job.Archive) { a.Keys = nil }, "server_key ops-2026"},
 		{"seed", func(a *job.Archive) {
-			a.ReflectiveLog = bytes.Replace(a.ReflectiveLog, []byte(`"job_seed":"s2","key_id"`), []byte(`"job_seed":"","key_id"`), 1)
+			a.ReflectiveLog = bytes.Replace(a.ReflectiveLog, []byte(`"job_seed":"s0","key_id"`), []byte(`"job_seed":"","key_id"`), 1)
 		}, "job_seed"},
 		{"profile", func(a *job.Archive) {
 			a.ReflectiveLog = bytes.Replace(a.ReflectiveLog, []byte(`"profile":"mace-fixed9","replayable"`), []byte(`"profile":"rfc8785","replayable"`), 1)
@@ -454,7 +454,7 @@ func TestReplayIsAnAuditThatRecordsEachStep(t *testing.T) {
 func TestReexecuteRunsAgentsAgain(t *testing.T) {
 	t.Parallel()
 	x := answered(t)
-	kept := x.archive().Outputs[job.OutputID("s2", 0)]
+	kept := x.archive().Outputs[job.OutputID("s0", 0)]
 	again := 0
 	run := func(b []byte) func(job.Rerun) ([]byte, bool, error) {
 		return func(q job.Rerun) ([]byte, bool, error) { again++; return b, q.Node == alpha, nil }

@@ -46,6 +46,8 @@ type rig struct {
 	script map[string][]func(*effect.Call) (string, error) // of each agent, next first; the last one stays
 	asked  []*effect.Call
 	macs   int
+
+	metrics func() canon.Value // what outcomes say beside the output; nil: nothing
 }
 
 func newRig(t *testing.T) *rig {
@@ -115,14 +117,14 @@ func (r *rig) plan(edit func(*plan)) *plan {
 	r.t.Helper()
 	brain := job.Brain{
 		Constants: job.StandardBrainConstants(),
-		State: job.NewBrainState("s2", det.Epoch, job.Attention{Gain: job.One / 2, Explore: job.One / 5},
+		State: job.NewBrainState("s0", det.Epoch, job.Attention{Gain: job.One / 2, Explore: job.One / 5},
 			job.Budget{Tokens: 10_000, MaxDepth: 4}),
 	}
 	router := job.StandardRouter()
 	router.Intents = []job.Intent{{Action: "save", Terms: []string{"remember"}}}
 	p := &plan{
 		spec: job.Spec{
-			Seed: "s2", Query: "what is a kestrel?", User: "uma", Roles: []string{"user"},
+			Seed: "s0", Query: "what is a kestrel?", User: "uma", Roles: []string{"user"},
 			Goal: job.GoalSpec{User: job.One, Heuristic: job.One},
 			Agents: []job.Agent{
 				{Node: alpha, Transport: value(r.t, `{"kind":"script"}`)},
@@ -235,7 +237,11 @@ func (r *rig) call(ctx context.Context, c *effect.Call, under drive.Boundary) (e
 	if err != nil {
 		return effect.Outcome{}, err
 	}
-	return effect.Outcome{Status: effect.OK, Contents: []ledger.Content{
+	var data canon.Value
+	if r.metrics != nil {
+		data = r.metrics()
+	}
+	return effect.Outcome{Status: effect.OK, Data: data, Contents: []ledger.Content{
 		{Name: job.OutputContent, Type: "application/json", Bytes: []byte(out), Scope: job.OutputScope},
 	}}, nil
 }

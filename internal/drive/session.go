@@ -364,10 +364,13 @@ func (s *Session) attach(d *ledger.Draft, st *stage, c ledger.Content) error {
 	}
 	var part blob.Part
 	var bind canon.Digest
-	if len(c.Bytes) <= blob.InlineMax {
+	if c.Scope == "" && len(c.Bytes) <= blob.InlineMax {
 		part, bind = blob.Inline(scope.ID, salt, c.Bytes)
 	} else {
 		w := newBlobWriter(s, scope, salt, c.Type, st)
+		if c.Scope != "" {
+			w.Apart()
+		}
 		if _, err := w.Write(c.Bytes); err != nil {
 			return err
 		}
