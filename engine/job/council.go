@@ -50,6 +50,9 @@ const (
 	EventOverride  = "EMERGENCY_OVERRIDE"
 )
 
+// maxReplayMS is the longest that a replay can be allowed to take: a year.
+const maxReplayMS = 366 * 24 * 3600 * 1000
+
 // Governance is the content of a governance snapshot. All times are seconds.
 type Governance struct {
 	Council     []string               // ids of the members, sorted
@@ -67,7 +70,7 @@ type Governance struct {
 	// Limits on jobs and their replays (M-102). A limit of 0 lets nothing run.
 	AgentTimeoutMS int64 // AGENT_TIMEOUT_MS
 	MaxIterations  int64 // iteration_cap
-	MaxReplayMS    int64 // max_replay_ms
+	MaxReplayMS    int64 // max_replay_ms, at most a year
 
 	// Requests are those that are open, with their acts, as
 	// [ActionRequest.Value] writes them.
@@ -111,7 +114,7 @@ func ParseGovernance(v canon.Value) (Governance, error) {
 		RequestTimeout: r.count("actionrequest_timeout", maxCount), ApprovalWait: r.count("gov_approval_wait", maxCount),
 		ReviewWindow: r.count("emergency_review_window", maxCount), RetentionDays: r.count("governance_retention_days", maxCount),
 		AuditWindowDays: r.count("audit_window_days", maxCount), AgentTimeoutMS: r.count("agent_timeout_ms", maxCount),
-		MaxIterations: r.count("iteration_cap", maxList), MaxReplayMS: r.count("max_replay_ms", maxCount), Requests: r.list("action_requests"),
+		MaxIterations: r.count("iteration_cap", maxList), MaxReplayMS: r.count("max_replay_ms", maxReplayMS), Requests: r.list("action_requests"),
 	}
 	classes := r.v.Get("action_classes")
 	if classes.Kind() != canon.KindObject || classes.Len() > maxList {
@@ -281,7 +284,7 @@ func (r ActionRequest) Vote(a govern.Admitted, after int64) (ActionRequest, erro
 	act := a.Act()
 	objection := r.Class == MediumRisk && act.Role == govern.Council
 	switch {
-	case r.Status() != ActionPending && !(objection && r.Status() == ActionApproved):
+	case r.Status() != ActionPending && (!objection || r.Status() != ActionApproved):
 		return r, fault.New(govern.ErrDecided, op, "request %s is %s", r.ID(), r.Status())
 	case act.Role == govern.Council && !slices.Contains(r.rules.Council, act.Actor):
 		return r, fault.New(govern.ErrRole, op, "%q is not on the council of the snapshot", act.Actor)

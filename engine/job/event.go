@@ -1,8 +1,6 @@
 package job
 
 import (
-	"slices"
-
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/det"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -23,10 +21,11 @@ const (
 	EventWriteFail = "MEMORY_WRITE_FAIL"
 )
 
-var eventTypes = slices.Concat(aptTypes[:], []string{
+var eventTypes = [...]string{
+	CouncilApproval, GroundTruthLabel, AgentTimeout, AgentException, ManualOverride, OperationalNote, UserFeedback,
 	EventRouter, EventOutput, EventVote, EventRefused, EventFact, EventWriteFail, EventTick, EventEpisode, EventConsent, EventFlagged,
 	EventRequested, EventExecuted, EventExpired,
-})
+}
 
 // EventMedia is the media type of an event as an attachment holds it.
 const EventMedia = "application/vnd.reprise.job-event.v1+json; profile=mace-fixed9"
@@ -77,7 +76,7 @@ func ParseEvent(b []byte, seed det.Seed) (Event, error) {
 	r := newRecord(v, ErrJobEvent, op, "the event", "event_id", "event_sequence_index", "event_type", "job_seed", "payload", "profile", "timestamp_seeded")
 	e := Event{
 		Stamp: Stamp{Index: r.count("event_sequence_index", maxCount), ID: r.digest("event_id"), At: r.instant("timestamp_seeded")},
-		Type:  r.word("event_type", eventTypes...), Payload: v.Get("payload"),
+		Type:  r.word("event_type", eventTypes[:]...), Payload: v.Get("payload"),
 	}
 	if r.word("profile", string(canon.MACEFixed9)); r.err == nil && r.name("job_seed") != string(seed) {
 		r.fail("the event is one of another seed")
@@ -118,7 +117,7 @@ func (r EventRef) value() canon.Value {
 
 func readRef(r *record, v canon.Value) EventRef {
 	f := newRecord(v, r.code, r.op, "event_ref", "digest", "event_id", "event_sequence_index", "event_type")
-	ref := EventRef{Index: f.count("event_sequence_index", maxCount), ID: f.digest("event_id"), Type: f.word("event_type", eventTypes...)}
+	ref := EventRef{Index: f.count("event_sequence_index", maxCount), ID: f.digest("event_id"), Type: f.word("event_type", eventTypes[:]...)}
 	ref.Digest, _ = canon.ParseDigest(f.digest("digest"))
 	r.take("event_refs", f.err)
 	return ref

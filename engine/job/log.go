@@ -137,7 +137,7 @@ func (l *Log) signed() canon.Value {
 		canon.M("log_id", canon.String(LogID(l.Seed))),
 		canon.M("memory_writes", array(l.Writes, Write.value)),
 		canon.M("missing", namesValue(l.Missing)),
-		canon.M("premise", l.Premise.value()),
+		canon.M("premise", l.value()),
 		canon.M("profile", canon.String(string(l.Profile))),
 		canon.M("replayable", canon.Bool(l.Replayable)),
 		canon.M("rng_draws", array(l.Draws, drawValue)),

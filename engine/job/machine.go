@@ -203,6 +203,7 @@ func (m *Machine) tagged(o *effect.Outcome) error {
 	case effect.Error:
 		m.phase = stalled
 		return nil
+	default:
 	}
 	if m.signed != nil {
 		list, err := tags(o, 1)
@@ -247,6 +248,14 @@ func (m *Machine) begin(hashes map[string]string) error {
 	}
 	if err := m.emit(EventTick, m.s.first(m.at(EventTick)).Value()); err != nil {
 		return err
+	}
+	return m.proceed()
+}
+
+// proceed begins the next iteration, if there is to be one.
+func (m *Machine) proceed() error {
+	if m.s.over() {
+		return m.finish()
 	}
 	return m.iterate()
 }
@@ -327,10 +336,7 @@ func (m *Machine) tick() error {
 	if err := m.emit(EventTick, m.s.tick(m.at(EventTick), m.output).Value()); err != nil {
 		return err
 	}
-	if m.s.over() {
-		return m.finish()
-	}
-	return m.iterate()
+	return m.proceed()
 }
 
 // outside takes an input that nobody asked for. One that changes nothing is

@@ -11,8 +11,10 @@ import (
 
 const (
 	// InputContent is the name of the content of an agent's call that holds what
-	// the agent is given; TransportContent holds how it is called.
-	InputContent     = "input"
+	// the agent is given.
+	InputContent = "input"
+	// TransportContent is the name of the content of an agent's call that holds
+	// how it is called: the transport of the job.
 	TransportContent = "transport"
 
 	drawLabel = "agent" // the stream of the seeds that agents get
@@ -127,8 +129,7 @@ func (m *Machine) fail(eventType string, code fault.Code) error {
 	}
 	if !m.s.work.failed {
 		m.tries++
-		m.phase = calling
-		return nil
+		return m.run()
 	}
 	return m.tick()
 }

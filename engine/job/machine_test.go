@@ -584,8 +584,10 @@ func TestClonedMachineGoesItsOwnWay(t *testing.T) {
 	clone := x.m.Clone()
 	vote := func(m effect.Machine, person string) {
 		v := value(t, string(act(t, person, govern.Council, govern.Approve, q.Matter())))
-		if _, err := m.Apply(effect.Input{Kind: ledger.KindApproval, Name: job.InputVote, From: person,
-			Data: canon.Object(canon.M("act", v), canon.M("after", canon.Int(1)))}); err != nil {
+		if _, err := m.Apply(effect.Input{
+			Kind: ledger.KindApproval, Name: job.InputVote, From: person,
+			Data: canon.Object(canon.M("act", v), canon.M("after", canon.Int(1))),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -596,5 +598,86 @@ func TestClonedMachineGoesItsOwnWay(t *testing.T) {
 	}
 	if len(clone.Next().Calls) != 1 {
 		t.Error("the clone has not gone on")
+	}
+}
+
+func TestWordOfTheUserMovesAttention(t *testing.T) {
+	t.Parallel()
+	ticks := map[bool]canon.Value{}
+	for _, good := range []bool{false, true} {
+		r := newRig(t)
+		r.says(alpha, put)
+		x := r.start(r.plan(nil))
+		x.receive(ledger.KindEvent, job.InputFeedback, "uma", canon.Object(canon.M("upvote", canon.Bool(good))))
+		x.finish()
+		if !slices.Contains(x.events(), "USER_FEEDBACK") {
+			t.Errorf("events = %v", x.events())
+		}
+		ticks[good] = x.log().Iterations[0].Tick
+		x.sound()
+	}
+	if ticks[true].Get("state_digest").Str() == ticks[false].Get("state_digest").Str() {
+		t.Error("yes and no lead to one state")
+	}
+}
+
+func TestAgentWithoutATransportHasFailed(t *testing.T) {
+	t.Parallel()
+	for _, seed := range []det.Seed{noRetry, retries} {
+		r := newRig(t)
+		r.says(beta, text("from beta"))
+		x := r.start(r.plan(func(p *plan) { p.spec.Seed, p.spec.Agents = seed, p.spec.Agents[1:] }))
+		if x.log().Final != "from beta" {
+			t.Errorf("seed %s: final %q", seed, x.log().Final)
+		}
+		x.sound()
+	}
+}
+
+func TestCapOfZeroLetsNothingRun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	x := r.start(r.plan(func(p *plan) { p.rules.MaxIterations = 0 }))
+	if l := x.log(); len(r.asked) != 0 || l.Error != "REPAIR_LIMIT_EXCEEDED" || len(l.Iterations) != 0 {
+		t.Errorf("%d calls, error %q, %d iterations", len(r.asked), l.Error, len(l.Iterations))
+	}
+	x.sound()
+}
+
+func TestJobWaitsForTheServerKey(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.says(alpha, text("a small falcon"))
+	r.locked = true
+	x := r.start(r.plan(nil))
+	if x.st.Done || x.st.Waiting != "the server key ops-2026" {
+		t.Fatalf("done %v, waiting for %q", x.st.Done, x.st.Waiting)
+	}
+	r.locked = false
+	x.receive(ledger.KindEvent, job.InputRetry, "ops", canon.Object())
+	if x.log().Final != "a small falcon" || len(r.asked) != 1 {
+		t.Errorf("final %q after %d calls", x.log().Final, len(r.asked))
+	}
+	x.sound()
+}
+
+func TestOpenWithoutItsPiecesIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	p := r.plan(nil)
+	o := r.opening(p, r.set(p))
+	for i, c := range o.Contents {
+		m := job.NewMachine()
+		_, err := m.Apply(effect.Input{Kind: ledger.KindOpen, Contents: slices.Delete(slices.Clone(o.Contents), i, i+1)})
+		want := fault.Code(job.ErrMissingSnapshot)
+		if c.Name == "job" {
+			want = job.ErrSpec
+		}
+		if fault.CodeOf(err) != want {
+			t.Errorf("without %s: %v, want %v", c.Name, err, want)
+		}
+	}
+	if _, err := job.NewMachine().Apply(effect.Input{Kind: ledger.KindOutcome, Call: &effect.Call{}, Outcome: &effect.Outcome{}}); fault.CodeOf(err) != job.ErrInput {
+		t.Errorf("an outcome before the open: %v", err)
 	}
 }

@@ -368,13 +368,8 @@ func (why Purpose) hash(value string) string {
 // once, sorted: what the server key is asked for.
 func (p Privacy) Sensitive(v canon.Value, why Purpose) []string {
 	found := map[string]string{}
-	why.Hashes = map[string]string{}
-	var values []string
 	p.sensitive(v, why, found)
-	for _, value := range slices.Sorted(maps.Keys(found)) {
-		values = append(values, value)
-	}
-	return values
+	return slices.Sorted(maps.Keys(found))
 }
 
 func (p Privacy) sensitive(v canon.Value, why Purpose, found map[string]string) {

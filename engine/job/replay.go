@@ -2,11 +2,13 @@ package job
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/det"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
 )
@@ -70,12 +72,14 @@ type Rerun struct {
 type ReplayOptions struct {
 	Mode Mode
 
-	// Mock returns an output to stand in for one that was not kept. It is asked
-	// in audit and reexecute only, and makes the result non-authoritative.
+	// Mock returns an output, as an agent gives it, to stand in for one that was
+	// not kept. It is asked in audit and reexecute only, and makes the result
+	// non-authoritative. A mock that says something else is a difference.
 	Mock func(Rerun) ([]byte, bool)
-	// Again runs an agent again, in reexecute only, and returns its output as it
-	// is kept; ok is false for an agent that is not to run. How is for the caller:
-	// its models and tools answer from the journal or from mocks.
+	// Again runs an agent again, in reexecute only, and returns its output; ok is
+	// false for an agent that is not to run. How is for the caller: its models and
+	// tools answer from the journal or from mocks. The output is redacted as that
+	// of the run was, before it is compared.
 	Again func(Rerun) (output []byte, ok bool, err error)
 	// Live says that somebody was called to answer: the result is then
 	// non-authoritative (M-62), whatever the mode.
@@ -132,6 +136,7 @@ func (s Step) Value() canon.Value {
 // the replay came.
 type Result struct {
 	JobID         string
+	Seed          det.Seed
 	Mode          Mode
 	Authoritative bool
 	Why           []string // why it is not authoritative
@@ -155,7 +160,7 @@ func (r *Result) Value() canon.Value {
 	return canon.Object(
 		canon.M("authoritative", canon.Bool(r.Authoritative)),
 		canon.M("code", code),
-		canon.M("divergences", array(r.Divergences, func(d Divergence) canon.Value { return d.Value("") })),
+		canon.M("divergences", array(r.Divergences, func(d Divergence) canon.Value { return d.Value(r.Seed) })),
 		canon.M("final_answer", canon.String(r.Final)),
 		canon.M("force_halt", canon.Bool(r.Halt)),
 		canon.M("iterations", canon.Int(r.Iterations)),
@@ -242,11 +247,14 @@ func (r *replayer) step(s Step, err error) error {
 
 // inTime enforces the limits (M-102, M-103).
 func (r *replayer) inTime() error {
-	limit := time.Duration(r.rules.MaxReplayMS) * time.Millisecond
-	if r.o.MaxTime > 0 && (limit == 0 || r.o.MaxTime < limit) {
-		limit = r.o.MaxTime
+	limit := time.Duration(math.MaxInt64) // until the snapshot that has it is verified
+	if _, verified := r.set.Of(KindGovernance); verified {
+		limit = time.Duration(r.rules.MaxReplayMS) * time.Millisecond
 	}
-	if _, verified := r.set.Of(KindGovernance); !verified && r.o.MaxTime == 0 || r.o.Elapsed == nil || r.o.Elapsed() <= limit {
+	if r.o.MaxTime > 0 {
+		limit = min(limit, r.o.MaxTime)
+	}
+	if r.o.Elapsed == nil || r.o.Elapsed() <= limit {
 		return nil
 	}
 	return r.step(Step{Name: "limit", Subject: "max_replay_ms"},
@@ -284,7 +292,7 @@ func (r *replayer) loadLog() error {
 		}
 		return r.step(Step{Name: "load_log"}, err)
 	}
-	r.log, r.result.JobID = l, l.JobID
+	r.log, r.result.JobID, r.result.Seed = l, l.JobID, l.Seed
 	if err := r.step(Step{Name: "load_log", Subject: LogID(l.Seed), Found: canon.SHA256(b).String()}, nil); err != nil {
 		return err
 	}

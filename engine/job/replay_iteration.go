@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -177,15 +178,16 @@ func (r *replayer) output(s *state) (*AgentOutput, error) {
 	again := Rerun{Iteration: it.ID, Node: s.steps[len(s.steps)-1].node, Input: it.Input, Recorded: it.Output}
 	b, err := r.persisted(it)
 	if errors.Is(err, ErrNoMaterial) {
-		if b, err = r.mock(it, again); err != nil {
+		if b, err = r.mock(s, it, again); err != nil {
 			return nil, err
 		}
 	}
 	if err == nil && r.o.Again != nil {
 		var fresh []byte
 		var ok bool
-		if fresh, ok, err = r.o.Again(again); ok {
-			b, r.reran = fresh, true
+		if fresh, ok, err = r.o.Again(again); err == nil && ok {
+			r.reran = true
+			b, err = r.kept(s, fresh)
 		}
 	}
 	if err != nil {
@@ -198,8 +200,10 @@ func (r *replayer) output(s *state) (*AgentOutput, error) {
 	recorded := it.Output
 	if recorded.IsZero() { // it was not kept, but its digest was
 		if found := canon.SHA256(b); found != it.Digest {
-			return &out, r.compared(Step{Name: "agent_output", Subject: it.ID, Expected: it.Digest.String(), Found: found.String(),
-				Diff: Diff(canon.String(it.Digest.String()), canon.String(found.String()))}, ErrDivergence, it.Number, "agent_output")
+			return &out, r.compared(Step{
+				Name: "agent_output", Subject: it.ID, Expected: it.Digest.String(), Found: found.String(),
+				Diff: Diff(canon.String(it.Digest.String()), canon.String(found.String())),
+			}, ErrDivergence, it.Number, "agent_output")
 		}
 		recorded = out.Value()
 	}
@@ -208,16 +212,39 @@ func (r *replayer) output(s *state) (*AgentOutput, error) {
 
 // mock returns what stands in for an output that was not kept. In production
 // nothing does (M-60).
-func (r *replayer) mock(it Iteration, again Rerun) ([]byte, error) {
+func (r *replayer) mock(s *state, it Iteration, again Rerun) ([]byte, error) {
 	if r.o.Mode != Production && r.o.Mock != nil {
-		if b, ok := r.o.Mock(again); ok {
+		if raw, ok := r.o.Mock(again); ok {
 			r.mocked = true
+			b, err := r.kept(s, raw)
+			if err != nil {
+				return nil, err
+			}
 			return b, r.step(Step{Name: "mock_output", Subject: it.ID, Found: canon.SHA256(b).String(), Note: "a mock stands in: the result is not authoritative"}, nil)
 		}
 	}
 	r.result.Missing = append(r.result.Missing, "agent_output "+it.ID)
 	return nil, r.step(Step{Name: "agent_output", Subject: it.ID},
 		fault.New(ErrMissingOutput, "job.Replay", "the agent output of iteration %s was not persisted", it.ID).With("iteration_id: "+it.ID))
+}
+
+// kept returns an output that somebody gives now as the run would have kept it.
+func (r *replayer) kept(s *state, raw []byte) ([]byte, error) {
+	out, err := ParseAgentOutput(raw)
+	if err != nil {
+		return nil, err
+	}
+	key, err := r.key(r.log.KeyID)
+	if err != nil {
+		return nil, err
+	}
+	why := s.purpose(nil)
+	why.Key = key.Secret
+	h, err := s.privacy.Handle(out.texts(), why)
+	if err != nil {
+		return nil, err
+	}
+	return canon.Encode(out.withTexts(h.Value).Value(), canon.MACEFixed9)
 }
 
 // tick computes the tick again from what happened in the iteration.
@@ -369,10 +396,5 @@ func (r *replayer) approved() bool {
 }
 
 func (r *replayer) member(actor string) bool {
-	for _, id := range r.rules.Council {
-		if id == actor {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.rules.Council, actor)
 }

@@ -212,35 +212,18 @@ func TestREPLAY06_ForceContinueNeedsAdminAndCouncil(t *testing.T) {
 	a := x.archive()
 	reseal(t, a, misroute)
 	first, _ := job.Replay(a, job.ReplayOptions{}, nil)
-	admitted := func(m govern.Matter, people ...string) []govern.Admitted {
-		var out []govern.Admitted
-		for _, p := range people {
-			role := govern.Council
-			if p == "ada" {
-				role = govern.Admin
-			}
-			ok, err := x.roster().Admit(act(t, p, role, govern.Approve, m), govern.Requirement{
-				Verbs: []govern.Verb{govern.Approve}, Roles: []govern.Role{govern.Admin, govern.Council}, Tenant: "acme", Ledger: m.Ledger,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, ok)
-		}
-		return out
-	}
+	admitted := func(m govern.Matter, people ...string) []govern.Admitted { return approvals(t, x.rig, m, people...) }
 	other := first.Matter
 	other.Bound = canon.SHA256([]byte("another difference"))
 	for _, tt := range []struct {
-		name   string
-		acts   []govern.Admitted
-		reason string
+		name string
+		acts []govern.Admitted
 	}{
-		{"nobody", nil, ""},
-		{"admin alone", admitted(first.Matter, "ada"), ""},
-		{"council alone", admitted(first.Matter, "cat", "cyd"), ""},
-		{"no quorum", admitted(first.Matter, "ada", "cat"), ""},
-		{"about another difference", admitted(other, "ada", "cat", "cyd"), ""},
+		{"nobody", nil},
+		{"admin alone", admitted(first.Matter, "ada")},
+		{"council alone", admitted(first.Matter, "cat", "cyd")},
+		{"no quorum", admitted(first.Matter, "ada", "cat")},
+		{"about another difference", admitted(other, "ada", "cat", "cyd")},
 	} {
 		got, err := job.Replay(a, job.ReplayOptions{Force: true, Approvals: tt.acts}, nil)
 		wantCode(t, err, job.ErrForce, "FORCE_CONTINUE_REQUIRED")
@@ -254,6 +237,79 @@ func TestREPLAY06_ForceContinueNeedsAdminAndCouncil(t *testing.T) {
 	}
 	if len(got.Divergences) != 1 || got.Divergences[0].What != "router_output" {
 		t.Errorf("divergences = %+v, want the one that was approved", got.Divergences)
+	}
+}
+
+func TestForceContinueListsAllDivergences(t *testing.T) {
+	t.Parallel()
+	x := answered(t)
+	a := x.archive()
+	reseal(t, a, func(l *job.Log) {
+		misroute(l)
+		l.Iterations[0].Tick = l.Iterations[0].Tick.With("state_digest", canon.String("?"))
+		l.Final = "a large falcon"
+	})
+	first, _ := job.Replay(a, job.ReplayOptions{}, nil)
+	if len(first.Divergences) != 1 {
+		t.Fatalf("%d divergences without force, want to stop at the first", len(first.Divergences))
+	}
+	got, err := job.Replay(a, job.ReplayOptions{Force: true, Approvals: approvals(t, x.rig, first.Matter, "ada", "cat", "cyd")}, nil)
+	var what []string
+	for _, d := range got.Divergences {
+		what = append(what, d.What)
+	}
+	if err != nil || !slices.Equal(what, []string{"router_output", "tick_state", "final_answer"}) || got.Authoritative {
+		t.Errorf("divergences = %v, %v; want all three, without authority", what, err)
+	}
+}
+
+// approvals are the admitted acts of people who want to go on.
+func approvals(t *testing.T, r *rig, m govern.Matter, people ...string) []govern.Admitted {
+	t.Helper()
+	var out []govern.Admitted
+	for _, p := range people {
+		role := govern.Council
+		if p == "ada" {
+			role = govern.Admin
+		}
+		ok, err := r.roster().Admit(act(t, p, role, govern.Approve, m), govern.Requirement{
+			Verbs: []govern.Verb{govern.Approve}, Roles: []govern.Role{govern.Admin, govern.Council}, Tenant: "acme", Ledger: m.Ledger,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, ok)
+	}
+	return out
+}
+
+// An insider who holds the key can change events too: what they say must still
+// follow from what happened.
+func TestResealedChangeOfAnEventIsFound(t *testing.T) {
+	t.Parallel()
+	x := answered(t)
+	for _, tt := range []struct {
+		eventType, from, to string
+		want                fault.Code
+	}{
+		{job.EventTick, `"tokens_used":10`, `"tokens_used":11`, job.ErrDivergence},
+		{job.EventRouter, `"depth":1`, `"depth":2`, job.ErrDivergence},
+		{job.EventOutput, `"node_id":"agent:alpha_v1"`, `"node_id":"agent:beta_v1"`, job.ErrIntegrity},
+		{job.EventOutput, `"iteration_id":"`, `"iteration_id":"0`, job.ErrIntegrity},
+	} {
+		a := x.archive()
+		changed := false
+		reseal(t, a, func(l *job.Log) {
+			for i, ref := range l.Events {
+				b := bytes.Replace(a.Events[ref.ID], []byte(tt.from), []byte(tt.to), 1)
+				if ref.Type == tt.eventType && !bytes.Equal(b, a.Events[ref.ID]) {
+					a.Events[ref.ID], l.Events[i].Digest, changed = b, canon.SHA256(b), true
+				}
+			}
+		})
+		if _, err := job.Replay(a, job.ReplayOptions{Mode: job.Production}, nil); !changed || fault.CodeOf(err) != tt.want {
+			t.Errorf("%s %s: Replay = %v (changed: %v), want %v", tt.eventType, tt.to, err, changed, tt.want)
+		}
 	}
 }
 
@@ -322,7 +378,9 @@ func TestEveryResealedChangeOfTheLogIsFound(t *testing.T) {
 		{"end state", func(l *job.Log) { l.Ends.Brain = l.Ends.SelfRep }, job.ErrDivergence},
 		{"draw", func(l *job.Log) { l.Draws[0].Value++ }, job.ErrDivergence},
 		{"no draw", func(l *job.Log) { l.Draws = nil }, job.ErrDivergence},
-		{"writes", func(l *job.Log) { l.Writes = append(l.Writes, job.Write{Event: l.Events[0].ID, Type: "SEM_WRITE", ID: "a"}) }, job.ErrDivergence},
+		{"writes", func(l *job.Log) {
+			l.Writes = append(l.Writes, job.Write{Event: l.Events[0].ID, Type: "SEM_WRITE", ID: "a"})
+		}, job.ErrDivergence},
 		{"an event less", func(l *job.Log) { l.Events = l.Events[:len(l.Events)-1] }, job.ErrDivergence},
 		{"an event twice", func(l *job.Log) { l.Events[1] = l.Events[0] }, job.ErrIntegrity},
 		{"an iteration less", func(l *job.Log) { l.Iterations = nil }, job.ErrIntegrity},

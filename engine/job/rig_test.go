@@ -46,6 +46,7 @@ type rig struct {
 	script map[string][]func(*effect.Call) (string, error) // of each agent, next first; the last one stays
 	asked  []*effect.Call
 	macs   int
+	locked bool // the server key is not at hand
 
 	metrics func() canon.Value // what outcomes say beside the output; nil: nothing
 }
@@ -189,8 +190,11 @@ func (r *rig) set(p *plan) job.Set {
 		kind    job.Kind
 		content canon.Value
 	}{
-		{job.KindSelfRep, selfrep.Value()}, {job.KindBrainState, p.brain.Value()}, {job.KindRouter, p.router.Value()},
-		{job.KindPrivacy, privacy.Value()}, {job.KindGovernance, p.rules.Value()},
+		{job.KindSelfRep, selfrep.Value()},
+		{job.KindBrainState, p.brain.Value()},
+		{job.KindRouter, p.router.Value()},
+		{job.KindPrivacy, privacy.Value()},
+		{job.KindGovernance, p.rules.Value()},
 	} {
 		s, err := job.Make(c.kind, p.spec.Seed, c.content)
 		if err == nil {
@@ -212,8 +216,10 @@ func (r *rig) set(p *plan) job.Set {
 func (r *rig) call(ctx context.Context, c *effect.Call, under drive.Boundary) (effect.Outcome, error) {
 	if c.Kind == job.KindMAC {
 		r.mu.Lock()
-		r.macs++
-		r.mu.Unlock()
+		defer r.mu.Unlock()
+		if r.macs++; r.locked {
+			return effect.Outcome{}, fault.New(job.ErrServerKey, "rig", "not now")
+		}
 		return job.AnswerMAC(c, opsKey)
 	}
 	x, err := under.Begin(ctx, effect.Call{Kind: "model", Name: "chat", Class: effect.Read, Data: canon.Object(canon.M("of", canon.String(c.Name)))})

@@ -59,7 +59,7 @@ type GoalSpec struct {
 
 // Spec is a job: all that decides in it besides its snapshots and its events.
 type Spec struct {
-	ID         string // empty: [JobID] of the seed
+	ID         string // empty: [DefaultID] of the seed
 	Seed       det.Seed
 	Query      string
 	User       string
@@ -76,8 +76,8 @@ type Spec struct {
 	Episodes   Episodes
 }
 
-// JobID returns the id of a job that is given none.
-func JobID(seed det.Seed) string { return det.ID(string(seed), "job") }
+// DefaultID returns the id of a job that is given none.
+func DefaultID(seed det.Seed) string { return det.ID(string(seed), "job") }
 
 // LogID returns reflective_log_id.
 func LogID(seed det.Seed) string { return det.ID(string(seed), "log") }
@@ -188,7 +188,7 @@ func (s *Spec) Contents(set Set) ([]ledger.Content, error) {
 	const op = "job.Spec.Contents"
 	full := *s
 	if full.ID == "" {
-		full.ID = JobID(s.Seed)
+		full.ID = DefaultID(s.Seed)
 	}
 	if full.Persist == "" {
 		full.Persist = PersistDefault
@@ -222,7 +222,7 @@ func (s *Spec) Contents(set Set) ([]ledger.Content, error) {
 func (s *Spec) Summary(set Set) canon.Value {
 	id := s.ID
 	if id == "" {
-		id = JobID(s.Seed)
+		id = DefaultID(s.Seed)
 	}
 	return canon.Object(append(set.Members(), canon.M("job_id", canon.String(id)), canon.M("job_seed", canon.String(string(s.Seed))))...)
 }

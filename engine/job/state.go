@@ -229,7 +229,7 @@ func (s *state) find(id string) int {
 	return slices.IndexFunc(s.requests, func(r ActionRequest) bool { return r.ID() == id })
 }
 
-// kept says how many of what a payload must be.
+// payloadOf begins to read the payload of an event.
 func payloadOf(e Event, names ...string) *record {
 	return newRecord(e.Payload, ErrJobEvent, "job.state.apply", e.Type, names...)
 }
@@ -273,6 +273,9 @@ func (s *state) step(e Event) error {
 		return s.applyTick(e)
 	case EventEpisode:
 		row, err := ParseEpisode(e.Payload)
+		if err == nil && (s.work.open || !s.over()) {
+			err = fault.New(ErrJobEvent, "job.state.apply", "the job is not over")
+		}
 		if err == nil {
 			s.Episodes, err = s.Episodes.Add(row)
 		}
@@ -292,8 +295,8 @@ func (s *state) step(e Event) error {
 func (s *state) applyRoute(e Event) error {
 	r := payloadOf(e, "iteration_id", "router_input_snapshot", "router_output")
 	n := int64(len(s.steps))
-	if r.digest("iteration_id") != IterationID(s.Seed, n) {
-		r.fail("it is not iteration %d", n)
+	if r.digest("iteration_id") != IterationID(s.Seed, n) || s.work.open || s.over() {
+		r.fail("no iteration %d is due", n)
 	}
 	if r.err != nil {
 		return r.err
@@ -329,7 +332,10 @@ func (s *state) applyOutput(e Event) error {
 		r.fail("no iteration waits for this output")
 	}
 	digest, _ := canon.ParseDigest(r.digest("answer_digest"))
-	if r.name("node_id"); r.err != nil {
+	if r.err == nil && (r.name("node_id") != s.steps[n].node || s.steps[n].outputID != "" || s.work.failed || !s.mayRun(n)) {
+		r.fail("the agent was not to answer now")
+	}
+	if r.err != nil {
 		return r.err
 	}
 	s.steps[n].outputID, s.steps[n].digest = OutputID(s.Seed, int64(n)), digest
@@ -383,6 +389,9 @@ func (s *state) applyTrust(e Event) error {
 	if t.Stamp != e.Stamp || t.Type != e.Type || t.Seed != s.Seed {
 		return fault.New(ErrJobEvent, "job.state.apply", "the payload is that of another event")
 	}
+	if err := s.fits(t); err != nil {
+		return err
+	}
 	if s.selfrep, _, err = s.selfrep.Apply(t); err != nil {
 		return err
 	}
@@ -403,6 +412,27 @@ func (s *state) applyTrust(e Event) error {
 	case UserFeedback:
 		s.work.user = opinion(t.Payload.Good)
 	default:
+	}
+	return nil
+}
+
+// fits refuses an event of trust that nothing in the iteration has led to.
+func (s *state) fits(t APTEvent) error {
+	n := len(s.steps) - 1
+	fits := true
+	switch t.Type {
+	case AgentTimeout, AgentException:
+		fits = s.work.open && t.Node == s.steps[n].node && s.steps[n].outputID == "" && !s.work.failed
+	case CouncilApproval:
+		last := len(s.requests) - 1
+		if fits = s.work.open && last >= 0 && s.requests[last].Origin == t.Node; fits {
+			status := s.requests[last].Status()
+			fits = status != ActionPending && t.Payload.Good == (status == ActionApproved || status == ActionExecuted)
+		}
+	default:
+	}
+	if !fits {
+		return fault.New(ErrJobEvent, "job.state.apply", "nothing has led to the %s of %s", t.Type, t.Node)
 	}
 	return nil
 }

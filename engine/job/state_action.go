@@ -7,7 +7,6 @@ import (
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
-
 // applyAction folds an event in the life of a request.
 func (s *state) applyAction(e Event) error {
 	if e.Type == EventRequested {
@@ -15,7 +14,7 @@ func (s *state) applyAction(e Event) error {
 		if err != nil {
 			return err
 		}
-		if q.Stamp != e.Stamp || q.Status() != ActionPending || q.Ledger != s.JobID {
+		if !s.work.open || q.Stamp != e.Stamp || q.Status() != ActionPending || q.Ledger != s.JobID {
 			return fault.New(ErrJobEvent, "job.state.apply", "the request is that of another event, or not new")
 		}
 		s.requests = append(slices.Clip(s.requests), q)
@@ -69,6 +68,18 @@ func (s *state) applyAction(e Event) error {
 	}
 	s.requests[i] = q
 	return nil
+}
+
+// mayRun reports whether the agent of an iteration may be asked: the router has
+// chosen it, and where that takes an approval it was given.
+func (s *state) mayRun(n int) bool {
+	it := s.steps[n]
+	if needs, _ := it.output.Get("requires_action_request").AsBool(); !needs {
+		return it.node != ""
+	}
+	return slices.ContainsFunc(s.requests, func(q ActionRequest) bool {
+		return q.runs() && q.Payload.Get("iteration_id").Str() == it.id && q.Status() == ActionExecuted
+	})
 }
 
 // runs reports whether a request is for an agent to be run.

@@ -78,7 +78,7 @@ type Session struct {
 
 	mu     sync.Mutex
 	scopes map[string]blob.Scope // below scope, that contents have asked for
-	seen   map[effect.Key]int64 // next occurrence, by path and match
+	seen   map[effect.Key]int64  // next occurrence, by path and match
 	known  map[canon.Digest]bool
 	misses []Miss
 	counts Counts
