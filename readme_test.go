@@ -27,7 +27,7 @@ import (
 //     continue one) are one bash -e script. All blocks of the page share one
 //     empty folder, which is HOME too, so that a later block goes on where an
 //     earlier one ended. The reprise on PATH is built from this tree; "go run
-//     ./cmd/reprise" means it too.
+//     ./cmd/reprise" means it too. The examples of this tree are there.
 //   - console output runs, and its other lines must be what the commands print;
 //     "…" stands for anything within a line, and a line of "…" for any lines.
 //   - go is either a whole file, which must compile, or exactly the body of an
@@ -37,6 +37,12 @@ import (
 func TestREADME(t *testing.T) {
 	t.Parallel()
 	testPage(t, "README.md")
+}
+
+// spec: T-44, T-45, T-54
+func TestTrajectoryWalkthrough(t *testing.T) {
+	t.Parallel()
+	testPage(t, "docs/trajectory.md")
 }
 
 func TestREADMEHarnessPassesAGoodPage(t *testing.T) {
@@ -84,7 +90,11 @@ func testPage(t *testing.T, name string) {
 		}
 	}
 	path := bin + string(filepath.ListSeparator) + os.Getenv("PATH")
-	if err := runPage(t.Context(), page{name, string(text)}, t.TempDir(), path, examples); err != nil {
+	sandbox := t.TempDir()
+	if err := os.CopyFS(filepath.Join(sandbox, "examples"), os.DirFS("examples")); err != nil {
+		t.Fatal(err)
+	}
+	if err := runPage(t.Context(), page{name, string(text)}, sandbox, path, examples); err != nil {
 		t.Error(err)
 	}
 }
@@ -190,7 +200,7 @@ func (b block) console(ctx context.Context, sandbox, path string) error {
 	if waitErr != nil {
 		return fmt.Errorf("%w\n%s\n%s", waitErr, text, out)
 	}
-	if b.mark == "console output" && !outputPattern(want).MatchString(strings.TrimRight(string(out), "\n")) {
+	if b.mark == "console output" && !outputPattern(want).MatchString(strings.TrimRight(string(out), "\n")+"\n") {
 		return fmt.Errorf("the output is\n%swant\n%s", out, strings.Join(want, "\n"))
 	}
 	return nil
@@ -210,8 +220,7 @@ func outputPattern(lines []string) *regexp.Regexp {
 		}
 		parts = append(parts, strings.Join(quoted, ".*")+`\n`)
 	}
-	pattern := strings.TrimSuffix(strings.Join(parts, ""), `\n`)
-	return regexp.MustCompile("^" + pattern + `\n*$`)
+	return regexp.MustCompile("^" + strings.TrimRight(strings.Join(parts, ""), "\n") + "$")
 }
 
 func (b block) goCode(ctx context.Context, examples map[string]string) error {

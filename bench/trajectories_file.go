@@ -79,7 +79,7 @@ func openFile(path string) (*fileReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fileReader{f: f, r: bufio.NewReaderSize(f, 1<<20)}, nil
+	return &fileReader{f: f, r: bufio.NewReaderSize(f, 64<<10)}, nil
 }
 
 func (f *fileReader) close() { f.f.Close() }
@@ -137,7 +137,7 @@ func (f *fileReader) next() (more bool, err error) {
 		e.Parts, e.contents = append(e.Parts, p), append(e.contents, c)
 	}
 	e.Scope = benchScope
-	if f.n++; f.n%heapEvery == 0 {
+	if f.n++; f.n%heapEvery == 1 {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		f.heap = max(f.heap, m.HeapInuse)

@@ -22,7 +22,7 @@ import (
 // answer. A delegation is three entries of the long run: delegation, call and
 // outcome. What the definition leaves open are intents.
 type workload struct {
-	name                                                                string
+	name                                                                 string
 	entries, commits, approvals, rejections, branches, delegations, rest int
 }
 

@@ -327,7 +327,7 @@ func (r ActionRequest) superApproves(actor string) bool {
 // over is rejected. What was decided stands.
 func (r ActionRequest) Elapse(after int64) ActionRequest {
 	if r.Status() == ActionPending || r.Status() == ActionApproved {
-		r.Elapsed = max(r.Elapsed, after)
+		r.Elapsed = max(r.Elapsed, min(after, maxCount))
 	}
 	if r.Status() != ActionPending {
 		return r
@@ -367,7 +367,7 @@ func (r ActionRequest) Execute(stamp Stamp, after int64) (ActionRequest, error) 
 	if err := r.Ready(after); err != nil {
 		return r, err
 	}
-	r.Elapsed = max(r.Elapsed, after)
+	r.Elapsed = max(r.Elapsed, min(after, maxCount))
 	r.status, r.executed = ActionExecuted, stamp
 	return r, nil
 }

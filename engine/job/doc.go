@@ -14,7 +14,8 @@
 //
 // The constants of the formulas come from snapshots. None stands in a formula,
 // and one that a snapshot lacks is an error, so that a replay computes with
-// what the run had.
+// what the run had. Those of the brain state have defaults in the document:
+// they are taken, and [Brain] names them in a warning.
 //
 // # Names and order
 //

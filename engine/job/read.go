@@ -11,7 +11,8 @@ import (
 // Limits on what comes from outside.
 const (
 	maxName  = 256      // bytes of a name: of a node, an actor, an action, …
-	maxText  = 16 << 10 // bytes of a text: a query, a reason, a summary
+	maxText  = 16 << 10 // bytes of a text: a reason, a summary
+	maxQuery = 1 << 20  // bytes of what a job is asked
 	maxList  = 4096     // elements of a list
 	maxCount = 1 << 40  // a count: of tokens, ticks, attempts, …
 )
@@ -132,7 +133,7 @@ func (r *record) count(name string, limit int64) int64 {
 func (r *record) nano(name string) Nano {
 	n, ok := ParseNano(r.v.Get(name))
 	if !ok {
-		r.fail("%s.%s is no number of nine decimals", r.what, name)
+		r.fail("%s.%s is no number of nine decimals such as %s", r.what, name, One)
 	}
 	return n
 }

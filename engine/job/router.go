@@ -17,8 +17,9 @@ const (
 	// ErrNoMatch means that no candidate may and can serve the query, the
 	// fallback neither. Register an agent that can, or bring one back.
 	ErrNoMatch fault.NotFound = "ROUTER_NO_MATCH"
-	// ErrPrivacy means that the query touches what the privacy policy keeps
-	// closed. Leave the personal data out, or ask for consent.
+	// ErrPrivacy means that a query, or something that is to be kept, touches
+	// what the privacy policy keeps closed. Leave the personal data out, or ask
+	// for consent.
 	ErrPrivacy fault.Denied = "PRIVACY_BLOCKED"
 	// ErrPermission means that none of the roles of who asks may have this done.
 	// Ask somebody who has one.
@@ -123,7 +124,7 @@ func ParseRouteRequest(v canon.Value) (RouteRequest, error) {
 		candidate_list dropped iteration job_id job_seed pii query_text roles router_snapshot_id selfrep_snapshot_id trace_id`)...)
 	q := RouteRequest{
 		JobID: r.name("job_id"), JobSeed: det.Seed(r.name("job_seed")), Iteration: r.count("iteration", maxCount),
-		Query: r.text("query_text", maxText), Roles: r.set("roles"), PII: r.bool("pii"),
+		Query: r.text("query_text", maxQuery), Roles: r.set("roles"), PII: r.bool("pii"),
 		Candidates: r.set("candidate_list"), Dropped: r.set("dropped"), Attempts: r.count("attempts_left", maxCount),
 		SelfRepID: r.digest("selfrep_snapshot_id"), BrainID: r.digest("brainstate_snapshot_id"), RouterID: r.digest("router_snapshot_id"),
 		TraceID: r.name("trace_id"),
@@ -276,6 +277,7 @@ func (d *decision) admitted() []Node {
 			}
 		}
 		slices.SortFunc(nodes, byTrust)
+		nodes = slices.CompactFunc(nodes, func(a, b Node) bool { return a.ID == b.ID })
 	}
 	return slices.DeleteFunc(nodes, func(n Node) bool {
 		reason := d.veto(n)

@@ -271,13 +271,21 @@ func (s SelfRep) Effective(n Node) Status {
 // DependencyUnhealthy reports whether something that a node requires is not
 // healthy. Only the next nodes count, not theirs.
 func (s SelfRep) DependencyUnhealthy(id string) bool {
-	return slices.ContainsFunc(s.edges, func(e Edge) bool {
-		if e.From != id || !e.Required {
-			return false
-		}
+	return slices.ContainsFunc(s.from(id), func(e Edge) bool {
 		n, ok := s.Node(e.To)
-		return !ok || s.Effective(n) != Healthy
+		return e.Required && (!ok || s.Effective(n) != Healthy)
 	})
+}
+
+// from returns the edges from a node. Their ids have a beginning in common, so
+// that they stand side by side.
+func (s SelfRep) from(id string) []Edge {
+	start, _ := slices.BinarySearchFunc(s.edges, id+"->", func(e Edge, prefix string) int { return strings.Compare(e.ID(), prefix) })
+	end := start
+	for end < len(s.edges) && s.edges[end].From == id {
+		end++
+	}
+	return s.edges[start:end]
 }
 
 // Availability returns how far a node can be counted on: its trust, weighed by
@@ -343,15 +351,13 @@ func (s SelfRep) Amend(n Node) (SelfRep, error) {
 	return next, nil
 }
 
-// dependencies returns what a node depends on.
-func (s SelfRep) dependencies(id string) []string {
-	out := []string{}
-	for _, e := range s.edges {
-		if e.From == id {
-			out = append(out, e.To)
-		}
+// dependencies returns what a node depends on, as the node names it.
+func (s SelfRep) dependencies(id string) canon.Value {
+	var out []string
+	for _, e := range s.from(id) {
+		out = append(out, e.To)
 	}
-	return out
+	return namesValue(out)
 }
 
 // Value returns s as a snapshot holds it. Arrays stand in the order in which
@@ -377,7 +383,7 @@ func (s SelfRep) Value() canon.Value {
 func (s SelfRep) nodeValue(n Node) canon.Value {
 	return canon.Object(
 		canon.M("apt", n.APT.Value()),
-		canon.M("dependencies", namesValue(s.dependencies(n.ID))),
+		canon.M("dependencies", s.dependencies(n.ID)),
 		canon.M("display_name", canon.String(n.DisplayName)),
 		canon.M("last_updated", canon.String(n.Updated.String())),
 		canon.M("metrics", canon.Object(
@@ -439,7 +445,7 @@ func ParseSelfRep(v canon.Value) (SelfRep, error) {
 		s.edges = append(s.edges, edge)
 	}
 	for _, e := range r.v.Get("nodes").Elems() {
-		if id := e.Get("node_id").Str(); r.err == nil && !e.Get("dependencies").Equal(namesValue(s.dependencies(id))) {
+		if id := e.Get("node_id").Str(); r.err == nil && !e.Get("dependencies").Equal(s.dependencies(id)) {
 			r.fail("the dependencies of %s are not its edges", id)
 		}
 	}

@@ -95,6 +95,8 @@ func TestASnapshotIDNamesTheContent(t *testing.T) {
 
 // REPLAY-03, as far as one snapshot goes: whatever byte of it is changed, it
 // is INTEGRITY_FAILURE.
+//
+// spec: M-67
 func TestEveryChangedByteOfASnapshotIsAnIntegrityFailure(t *testing.T) {
 	t.Parallel()
 	b, err := seal(t, job.KindRouter, "seed-0001", `{"text":"ä","n":[0.5,1,true,null]}`).Bytes()
@@ -109,8 +111,8 @@ func TestEveryChangedByteOfASnapshotIsAnIntegrityFailure(t *testing.T) {
 			if err == nil {
 				err = s.Check(serverKey("k1"))
 			}
-			if fault.CodeOf(err) != job.ErrIntegrity {
-				t.Fatalf("byte %d ^ %#x: %v, want %v", i, mask, err, job.ErrIntegrity)
+			if code := fault.CodeOf(err); code == nil || code.Error() != "INTEGRITY_FAILURE" {
+				t.Fatalf("byte %d ^ %#x: %v, want INTEGRITY_FAILURE", i, mask, err)
 			}
 		}
 	}
@@ -210,6 +212,7 @@ func TestWhatIsNoSnapshotIsNotMade(t *testing.T) {
 	}
 }
 
+// spec: M-66
 func TestASetNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	var all []job.Snapshot

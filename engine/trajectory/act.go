@@ -168,7 +168,7 @@ func (m *Machine) stage(a *agent) ([]ledger.Decision, error) {
 // toolCall makes the call that a staged proposal is. The id that the proposal
 // had first goes with it, for tools that keep what they have done from being
 // done twice: a proposal that is asked about once more has another id.
-func (m *Machine) toolCall(a *agent) effect.Call {
+func (*Machine) toolCall(a *agent) effect.Call {
 	return callOf(a.act.tool, a.act.proposal.Args, canon.Object(
 		canon.M("agent", canon.String(a.Name)),
 		canon.M("attempt", canon.Int(a.act.attempts)),
@@ -267,7 +267,7 @@ func (m *Machine) carryOn(a *agent, out []ledger.Decision) ([]ledger.Decision, e
 }
 
 // reject records a refusal and tells the model.
-func (m *Machine) reject(a *agent, call string, intent, proposal canon.Digest, r *Rejection) ledger.Decision {
+func (*Machine) reject(a *agent, call string, intent, proposal canon.Digest, r *Rejection) ledger.Decision {
 	a.answer(call, "rejected: "+r.String())
 	data := canon.Object(canon.M("intent_id", canon.String(intent.String())), canon.M("reason", r.Value()))
 	if r.Trace != nil {

@@ -62,6 +62,7 @@ type Audit struct {
 	wants   bool         // a branch whose branch entry has not come yet
 	handed  map[int64]canon.Digest
 	sum     Summary
+	reader  commitReader
 }
 
 // Summary is the report of the source document (A.4.3), filled as the entries
@@ -238,12 +239,7 @@ func (a *Audit) commit(e *ledger.Entry, h *ledger.Header, f *ledger.Findings) {
 	if a.charter == nil || !a.based {
 		return // the open has failed already
 	}
-	body, err := canon.Parse(e.Body)
-	if err != nil {
-		fail(ErrCommit, "data", "", "", fault.Text(err))
-		return
-	}
-	c, id, err := ParseCommit(body)
+	c, id, msg, err := a.reader.read(e.Body)
 	if err != nil {
 		fail(fault.CodeOf(err), "data", "", "", fault.Text(err))
 		return
@@ -259,7 +255,7 @@ func (a *Audit) commit(e *ledger.Entry, h *ledger.Header, f *ledger.Findings) {
 		fail(ErrCommit, "writ_id", "", c.Writ.String(), "no agent of the trajectory has this writ")
 	}
 	a.attached(e, &c, f, fail)
-	a.pinned(&c, fail)
+	a.pinned(&c, msg, fail)
 	a.sum.Head, a.sum.next = id, c.Seq+1
 	a.sum.Commits++
 	if !slices.Contains(a.sum.Compilers, c.Compiler) && len(a.sum.Compilers) < maxCompilers {
@@ -275,7 +271,7 @@ func (a *Audit) entitled(writ canon.Digest) bool {
 }
 
 // pinned checks what a verifier, or else the charter, says of every commit.
-func (a *Audit) pinned(c *Commit, fail func(code fault.Code, where, expected, found, msg string)) {
+func (a *Audit) pinned(c *Commit, msg []byte, fail func(code fault.Code, where, expected, found, msg string)) {
 	compiler, signer, policies := a.charter.Compiler, a.charter.Signer, a.hash
 	if a.pins.Compiler != "" {
 		compiler = a.pins.Compiler
@@ -295,7 +291,7 @@ func (a *Audit) pinned(c *Commit, fail func(code fault.Code, where, expected, fo
 	if a.pins.SkipSignatures {
 		return
 	}
-	if err := c.CheckSignature(signer); err != nil {
+	if err := c.checkSignature(signer, msg); err != nil {
 		code := fault.Code(ErrSignature)
 		if a.pins.Signer != nil {
 			code = ErrSignerDrift
@@ -306,7 +302,7 @@ func (a *Audit) pinned(c *Commit, fail func(code fault.Code, where, expected, fo
 
 // attached checks that what stands beside a commit is what its signature is
 // over.
-func (a *Audit) attached(e *ledger.Entry, c *Commit, f *ledger.Findings, fail func(code fault.Code, where, expected, found, msg string)) {
+func (*Audit) attached(e *ledger.Entry, c *Commit, f *ledger.Findings, fail func(code fault.Code, where, expected, found, msg string)) {
 	members := c.Attached.Members()
 	if len(members) != len(e.Parts) {
 		fail(ErrCommit, "attached", "", "", "the entry has other attachments than the commit is signed with")

@@ -100,13 +100,18 @@ func (c *Commit) ID() (canon.Digest, error) { return ContentID(c.Value()) }
 
 // CheckSignature refuses a commit that k did not sign (T-14).
 func (c *Commit) CheckSignature(k sign.PublicKey) error {
+	msg, err := c.Message()
+	if err != nil {
+		return fault.Wrap(ErrSignature, "trajectory.Commit.CheckSignature", err, "commit %d", c.Seq)
+	}
+	return c.checkSignature(k, msg)
+}
+
+// checkSignature is CheckSignature where the message is known.
+func (c *Commit) checkSignature(k sign.PublicKey, msg []byte) error {
 	const op = "trajectory.Commit.CheckSignature"
 	if c.Signature == nil {
 		return fault.New(ErrSignature, op, "commit %d is unsigned", c.Seq)
-	}
-	msg, err := c.Message()
-	if err != nil {
-		return fault.Wrap(ErrSignature, op, err, "commit %d", c.Seq)
 	}
 	if !k.Verify(msg, c.Signature) {
 		return fault.New(ErrSignature, op, "commit %d is not signed by %s", c.Seq, hex.EncodeToString(k.Raw()))

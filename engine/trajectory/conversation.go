@@ -20,7 +20,7 @@ const ErrMessage fault.Conflict = "trajectory.message_refused"
 
 // pause takes a final answer of a conversational agent. It has not finished:
 // it waits for a message, or to be told that the conversation is over.
-func (m *Machine) pause(a *agent, message canon.Value) []ledger.Decision {
+func (*Machine) pause(a *agent, message canon.Value) []ledger.Decision {
 	a.said = append(a.said, message)
 	a.phase, a.last = idle, message.Get("content").Str()
 	return []ledger.Decision{entry(ledger.KindDecision, NameAnswer, canon.Object(

@@ -68,7 +68,7 @@ func (m *Machine) entitle(a *agent) error {
 }
 
 // delegateCall asks for what a delegation needs next.
-func (m *Machine) delegateCall(a *agent) effect.Call {
+func (*Machine) delegateCall(a *agent) effect.Call {
 	d := a.act.delegation
 	data := canon.Object(canon.M("agent", canon.String(a.Name)), canon.M("attempt", canon.Int(d.attempts)))
 	switch a.phase {

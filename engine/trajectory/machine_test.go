@@ -267,6 +267,25 @@ func TestAnIntentIsDoneOnce(t *testing.T) {
 	x.sound()
 }
 
+// A.5 runtime: routing evidence recorded and replay-safe
+func TestAnAdvisersWordIsRecordedAndDecidesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	x := r.start(r.charter(func(c *trajectory.Charter) { c.Agents[0].Model = canon.Value{} }))
+	word := r.value(`{"decision_hash":%q,"selected":"small","alternatives":["large"],"confidence_bps":9000,"reason_codes":["cheap"],"latency_estimate_ms":10,"cost_estimate_millicents":1}`, canon.BLAKE3(nil))
+	x.receive(ledger.KindEvent, trajectory.EventIntent, "agent", canon.Object(canon.M("routing_evidence", word), canon.M("intent", r.value(
+		`{"args":{"key":"k","value":1},"author":"agent","kind":"act","nonce":[7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],"parent_commit":null,"rationale":"","target":"kv_set"}`))))
+	commits := x.all(ledger.KindCommit, "")
+	if len(commits) != 1 {
+		t.Fatalf("%d commits: %v", len(commits), kinds(x))
+	}
+	c, _, err := trajectory.ParseCommit(commits[0].Body)
+	if err != nil || !c.Routing.Equal(word) {
+		t.Errorf("the commit holds %s, %v; want the adviser's word", c.Routing, err)
+	}
+	x.sound()
+}
+
 func TestAnEffectThatNobodyKnowsOfIsNotTriedAgainUnasked(t *testing.T) {
 	t.Parallel()
 	r, c := paying(t, 1)

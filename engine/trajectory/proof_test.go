@@ -63,12 +63,16 @@ func TestPinsDetectDriftLongAfterARun(t *testing.T) {
 		{"another compiler", trajectory.Pins{Compiler: "reprise-compiler/9"}, trajectory.ErrCompilerDrift, first},
 		{"the signer", trajectory.Pins{Signer: &signer}, nil, 0},
 		{"another signer", trajectory.Pins{Signer: &other}, trajectory.ErrSignerDrift, first},
+		{"another signer, signatures left aside", trajectory.Pins{Signer: &other, SkipSignatures: true}, nil, 0},
 		{"the policies", trajectory.Pins{PolicySet: &policies}, nil, 0},
 		{"other policies", trajectory.Pins{PolicySet: &wrong}, trajectory.ErrPolicyDrift, first},
 		{"the root of the writs", trajectory.Pins{Root: &root}, nil, 0},
 		{"another root", trajectory.Pins{Root: &other}, trajectory.ErrRootDrift, 0},
 	} {
 		v, _ := x.verify(c.pins)
+		if said := slices.Contains(v.Remarks, "the signatures of commits were not checked"); said != c.pins.SkipSignatures {
+			t.Errorf("%s: the remarks are %q", c.name, v.Remarks)
+		}
 		if c.code == nil {
 			if f := v.First(); f != nil {
 				t.Errorf("%s: %+v", c.name, f)

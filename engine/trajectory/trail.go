@@ -499,8 +499,8 @@ func (t *Trail) take(proposal string) []Voice {
 	}
 	t.waits = slices.DeleteFunc(t.waits, func(l Line) bool { return l.Proposal.String() == proposal })
 	t.votes = slices.DeleteFunc(t.votes, func(b ballotOf) bool { return b.proposal == proposal })
-	for i := len(t.of) - 1; i >= 0; i-- {
-		if t.of[i] == proposal {
+	for i, of := range slices.Backward(t.of) {
+		if of == proposal {
 			t.acts, t.of = slices.Delete(t.acts, i, i+1), slices.Delete(t.of, i, i+1)
 		}
 	}

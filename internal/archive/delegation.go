@@ -119,6 +119,7 @@ type child struct {
 	s      *standing       // nil if it is absent or was not followed
 	broken *ledger.Finding // of the parent: that the two do not name each other
 	absent bool
+	open   bool // it was not sealed, and neither was its parent: both may go on
 	failed bool // it, what it stands on, or the binding
 }
 
@@ -129,7 +130,7 @@ func (x *verifier) follow(ctx context.Context, s *standing, depth int) error {
 	defer delete(x.above, s.run)
 	for _, run := range s.lineage() {
 		for _, d := range run.delegated {
-			if err := x.child(ctx, d, depth); err != nil {
+			if err := x.child(ctx, d, s.v.Sealed, depth); err != nil {
 				return err
 			}
 		}
@@ -137,7 +138,7 @@ func (x *verifier) follow(ctx context.Context, s *standing, depth int) error {
 	return nil
 }
 
-func (x *verifier) child(ctx context.Context, d delegation, depth int) error {
+func (x *verifier) child(ctx context.Context, d delegation, ended bool, depth int) error {
 	known := x.trees[d.child.Run]
 	if known != nil && known.delegation == d {
 		return nil // a branch and its source have it in common
@@ -173,14 +174,14 @@ func (x *verifier) child(ctx context.Context, d delegation, depth int) error {
 		return err
 	}
 	c.s.v.World = ledger.World{} // nobody folds on it
-	x.bound(c, fail)
+	x.bound(c, ended, fail)
 	c.failed = c.failed || len(c.s.failed()) > 0
 	return x.follow(ctx, c.s, depth+1)
 }
 
 // bound checks that the child names the call that it answers, and that it
-// ended.
-func (x *verifier) bound(c *child, fail func(string, ...any)) {
+// ended if its parent did. While the parent goes on, its child may wait.
+func (x *verifier) bound(c *child, ended bool, fail func(string, ...any)) {
 	if c.s.open == nil {
 		return // withheld, or its verification failed
 	}
@@ -195,6 +196,8 @@ func (x *verifier) bound(c *child, fail func(string, ...any)) {
 	case parent != call:
 		fail("the child names another parent")
 		c.broken.Expected, c.broken.Found = named(call), named(parent)
+	case !c.s.v.Sealed && !ended:
+		c.open = true
 	case !c.s.v.Sealed && len(c.s.failed()) == 0:
 		fail("the child was not sealed: its end was cut off, or it never ended")
 	}
@@ -210,6 +213,9 @@ func (x *verifier) delegations(s *standing) canon.Value {
 		case c.absent && !c.failed:
 			s.v.Withheld++
 			remark(s.v, "partial: entry %d of run %s delegated to run %s, which is not here", c.call.N, c.call.Run, c.child.Run)
+		case c.open && !c.failed:
+			s.v.Withheld++
+			remark(s.v, "partial: entry %d of run %s delegated to run %s, which is not done yet", c.call.N, c.call.Run, c.child.Run)
 		case !c.failed:
 			remark(s.v, "entry %d of run %s delegated to run %s, which holds: level %s, %d entries", c.call.N, c.call.Run, c.child.Run, c.s.v.Level, c.s.v.At.Count)
 		default:

@@ -55,6 +55,11 @@ func TestScripts(t *testing.T) {
 			e.Values["upstream"] = s
 			e.Setenv("OPENAI_BASE_URL", s.URL+"/v1")
 			e.Setenv("OPENAI_API_KEY", "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789")
+			examples, err := filepath.Abs("../../examples")
+			if err != nil {
+				return err
+			}
+			e.Setenv("EXAMPLES", examples)
 			e.Setenv("REPRISE_CONFIG", filepath.Join(e.WorkDir, "config"))
 			return nil
 		},

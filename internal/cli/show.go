@@ -189,7 +189,7 @@ func (s *opened) showSteps(ctx context.Context, run ledger.RunID) error {
 		if err != nil {
 			return err
 		}
-		what, who, text := a.stepCells(a.out, &step)
+		what, who, text := stepCells(a.out, &step)
 		t.add(fmt.Sprint(step.N), what, who, text)
 	}
 	t.write(a.stdout, a.out)

@@ -29,7 +29,7 @@ budget and the policies; it is executed, or suspended until somebody approves
 it, or refused. Only a commit changes the world, every commit is signed, and
 every refusal is in the ledger too.`,
 		Example: example("reprise trajectory run task.yaml", "reprise approve last", "reprise trajectory compensate last"),
-		Args:    exactly(0, "run, resume, revoke, restore, halt, clear, compensate, propose or finish"),
+		Args:    exactly(0, "run, resume, revoke, restore, halt, clear, compensate, propose, finish or rerun"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
@@ -37,6 +37,7 @@ every refusal is in the ledger too.`,
 		a.trajectoryWrit("revoke", "Take a writ back: what it allows is no longer allowed", true),
 		a.trajectoryWrit("restore", "Give a writ again that was revoked", false),
 		a.trajectoryHalt(), a.trajectoryClear(), a.trajectoryCompensate(), a.trajectoryPropose(), a.trajectoryFinish(),
+		a.trajectoryRerun(),
 	)
 	return cmd
 }
@@ -148,7 +149,7 @@ func (a *app) trajectoryLine(e *trajectories.Event) {
 	if !ok {
 		return
 	}
-	what, who, text := a.stepCells(a.err, &step)
+	what, who, text := stepCells(a.err, &step)
 	if who != "" {
 		who = a.err.name(who) + " "
 	}
@@ -156,7 +157,7 @@ func (a *app) trajectoryLine(e *trajectories.Event) {
 }
 
 // stepCells spells a step: what it is, who did it, and the rest.
-func (a *app) stepCells(st style, s *insight.Step) (what, who, text string) {
+func stepCells(st style, s *insight.Step) (what, who, text string) {
 	what = string(s.Kind)
 	switch s.Kind {
 	case ledger.KindDecision:
@@ -178,6 +179,7 @@ func (a *app) stepCells(st style, s *insight.Step) (what, who, text string) {
 		what = st.bad(what)
 	case ledger.KindPendingApproval:
 		what = st.warn(what)
+	default:
 	}
 	return what, clean(s.Who), text
 }
@@ -373,6 +375,10 @@ func (a *app) branchEngine(cmd *cobra.Command, args []string, note, script strin
 // trajectoryResult prints where a trajectory stands, and how to go on.
 func (s *opened) trajectoryResult(res *trajectories.Result, err error) error {
 	a := s.a
+	if err != nil && res != nil && res.Run != "" && !res.Done {
+		a.sayf("%s the trajectory stands still where it was; go on with\n", a.err.warn("‖"))
+		a.next(a.stderr, a.err, "trajectory resume "+short(res.Run)+a.flag())
+	}
 	if err != nil {
 		if errors.Is(err, drive.ErrSealed) {
 			return fault.New(drive.ErrSealed, "cli.trajectory", "the trajectory has ended and takes nothing more; branch from it")

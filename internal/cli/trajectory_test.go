@@ -6,12 +6,16 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/reprise-dev/reprise/internal/cli"
 	"github.com/reprise-dev/reprise/internal/packed"
 	"github.com/reprise-dev/reprise/internal/trajectories/trajectoriestest"
+	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/govern"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/store"
@@ -33,9 +37,25 @@ const (
 //	delegating a delegate that commits
 //	branch     desk, and a branch behind its first commit; $RUN is the branch
 func makeTrajectory(t *testing.T, ts *testscript.TestScript, story string) {
-	ts.Check(os.MkdirAll(ts.MkAbs(".reprise"), 0o700))
-	s, err := store.Open(context.Background(), "sqlite:"+ts.MkAbs(".reprise/reprise.db"), nil)
+	r, run := told(t, ts.MkAbs(".reprise"), story)
+	id, err := r.Charter.Trajectory()
 	ts.Check(err)
+	ts.Setenv("RUN", string(run))
+	ts.Setenv("SIGNER", hex.EncodeToString(r.Charter.Signer.Raw()))
+	ts.Setenv("POLICIES", r.Charter.Policies.Hash().String())
+	ts.Setenv("TRAJECTORY", id.String())
+}
+
+// told makes the run of a story in the store of a folder.
+func told(t *testing.T, dir, story string) (*trajectoriestest.Rig, ledger.RunID) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(context.Background(), "sqlite:"+filepath.Join(dir, "reprise.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer s.Close()
 	r := trajectoriestest.New(t, trajectoriestest.Tool{Declaration: bookTool}, trajectoriestest.Tool{Declaration: refundTool})
 	r.Store = s
@@ -62,14 +82,66 @@ func makeTrajectory(t *testing.T, ts *testscript.TestScript, story string) {
 			run, _ = r.Branch(run, r.Entry(run, trajectoriestest.Kind(ledger.KindCommit, "")), "what if it stopped here")
 		}
 	default:
-		ts.Fatalf("there is no story %q", story)
+		t.Fatalf("there is no story %q", story)
 	}
-	id, err := r.Charter.Trajectory()
-	ts.Check(err)
-	ts.Setenv("RUN", string(run))
-	ts.Setenv("SIGNER", hex.EncodeToString(r.Charter.Signer.Raw()))
-	ts.Setenv("POLICIES", r.Charter.Policies.Hash().String())
-	ts.Setenv("TRAJECTORY", id.String())
+	return r, run
+}
+
+// run runs the program on the store of a folder.
+func run(t *testing.T, dir string, args ...string) (status int, stdout string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	args = append([]string{"reprise", "--store", dir}, args...)
+	status = cli.Run(context.Background(), args, strings.NewReader(""), &out, &errs, "REPRISE_CONFIG="+filepath.Join(dir, "config"))
+	if errs.Len() > 0 {
+		t.Logf("%s", errs.String())
+	}
+	return status, out.String()
+}
+
+// spec: T-44, T-45, T-46
+func TestAuditIsForPeopleAndReplayForPrograms(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, id := told(t, dir, "desk")
+	status, trail := run(t, dir, "audit", string(id))
+	if lines := strings.Split(trail, "\n"); status != 0 || !strings.HasPrefix(lines[0], "audit "+string(id)+": verified") || !strings.Contains(trail, "approved by ann (approver)") {
+		t.Errorf("audit = %d\n%s\nwant the trail of what was done and who approved it", status, trail)
+	}
+	status, doc := run(t, dir, "replay", string(id), "--verify", "--fold-world", "--policy-trace", "--json")
+	v, err := canon.Parse([]byte(doc))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, doc)
+	}
+	d := v.Get("detail")
+	if status != 0 || v.Get("verdict").Str() != "verified" || d.Get("world").Len() != 2 || d.Get("commits").At(1).Get("policy_trace").Get("rules_evaluated").Len() != 3 {
+		t.Errorf("replay = %d\n%s\nwant the verdict, the world and the rules", status, doc)
+	}
+}
+
+// TestEveryEntryIsALine holds the trail to what it promises, over runs with
+// all kinds of entries: a line for each, and no kind by its raw name.
+func TestEveryEntryIsALine(t *testing.T) {
+	t.Parallel()
+	for story, want := range map[string]int{"desk": 45, "waiting": 7, "delegating": -1, "branch": -1} {
+		dir := t.TempDir()
+		_, id := told(t, dir, story)
+		status, trail := run(t, dir, "audit", string(id), "--all")
+		n := 0
+		for line := range strings.SplitSeq(trail, "\n") {
+			if strings.HasPrefix(line, " ") && strings.Contains(line, "#") {
+				n++
+			}
+		}
+		if status != 0 || want > 0 && n != want || n == 0 {
+			t.Errorf("%s: status %d, %d lines, want %d\n%s", story, status, n, want, trail)
+		}
+		for _, raw := range []string{"pending_approval", "skill_bound", "UNKNOWN", "DECISION", "VOTE"} {
+			if strings.Contains(trail, raw) {
+				t.Errorf("%s: the trail says %s\n%s", story, raw, trail)
+			}
+		}
+	}
 }
 
 // edit changes bytes of a file behind everybody's back.

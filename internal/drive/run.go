@@ -87,6 +87,12 @@ func (l *loop) run(ctx context.Context) (State, error) {
 		if err := l.decide(ctx); err != nil {
 			return State{}, err
 		}
+		if more, err := l.arrivals(ctx); err != nil || more {
+			if err != nil {
+				return State{}, err
+			}
+			continue
+		}
 		step := l.f.m.Next()
 		switch {
 		case len(step.Calls) > 0:

@@ -75,6 +75,7 @@ type Session struct {
 	lazy    bool
 	trunk   bool
 	record  *Reader // of the recorded run
+	listen  func(context.Context) ([]Arrival, error)
 
 	mu     sync.Mutex
 	scopes map[string]blob.Scope // below scope, that contents have asked for

@@ -153,20 +153,16 @@ func CallOf(ctx context.Context, store ledger.Store, run ledger.RunID, n int64) 
 	return call, -1, nil
 }
 
-// WorldAt folds the commits of a run up to and including entry n. Commits says
-// how many there are.
+// WorldAt folds the commits of a run up to and including entry n, a branch on
+// the world of its source. Commits says how many there are.
 func WorldAt(ctx context.Context, store drive.Store, run ledger.RunID, n int64) (w *ledger.World, commits int64, err error) {
 	w = &ledger.World{}
 	read := drive.NewReader(store, run)
-	for e, err := range store.Read(ctx, run, 0) {
+	for o, err := range drive.Lineage(ctx, store, run) {
 		if err != nil {
 			return nil, 0, err
 		}
-		o, err := ledger.Parse(e)
-		if err != nil {
-			return nil, 0, err
-		}
-		if o.N > n {
+		if o.Run == run && o.N > n {
 			break
 		}
 		if o.Kind != ledger.KindCommit {
@@ -178,7 +174,7 @@ func WorldAt(ctx context.Context, store drive.Store, run ledger.RunID, n int64) 
 			return nil, 0, err
 		}
 		for _, c := range changes {
-			value, err := worldValue(ctx, read, &o, c.Att)
+			value, err := worldValue(ctx, read, o, c.Att)
 			if err != nil {
 				return nil, 0, err
 			}

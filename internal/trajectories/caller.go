@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"net/url"
 	"strings"
 	"time"
@@ -55,9 +56,7 @@ func (r *Runner) caller(run *Run, script Script, red Redaction) drive.Caller {
 	c := &calls{r: r, run: run, actor: &actor{script: script}, now: r.Config.Now}
 	c.redact = newRedactor(red, run.secretNames(), w.Environ)
 	more := map[string]live.Func{kindScript: c.actor.answer, "sign": c.sign, "key": c.key}
-	for k, f := range w.More {
-		more[k] = f
-	}
+	maps.Copy(more, w.More)
 	w.More = more
 	if w.Now == nil {
 		w.Now = r.Config.Now

@@ -172,9 +172,21 @@ func (r *Runner) Compensate(ctx context.Context, run ledger.RunID, commit string
 	})
 }
 
-// act takes a run over, and to it what somebody says.
+// act takes a run over, and to it what somebody says. A run that another
+// process is writing stays there, and that process is told.
 func (r *Runner) act(ctx context.Context, run ledger.RunID, a Act, about func(*trajectory.Machine) (statement, error)) (*Result, error) {
 	t, err := r.take(ctx, run)
+	if errors.Is(err, ledger.ErrLeased) && r.Config.Spool != "" {
+		res, taken, err := r.send(ctx, run, a, about)
+		if err != nil || taken {
+			return res, err
+		}
+		t, err = r.take(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		return r.say(ctx, t, a, about)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -246,6 +246,8 @@ func TestPinsFindDrift(t *testing.T) {
 
 // TestForgedDecisionsAreNotDerived changes what the law decided, with hashes
 // that fit: only to compute the decisions again finds it.
+//
+// spec: T-03
 func TestForgedDecisionsAreNotDerived(t *testing.T) {
 	t.Parallel()
 	r, run := story(t)
@@ -432,6 +434,19 @@ func TestADelegateIsProvenUnderItsOwnLedgerAndWrit(t *testing.T) {
 	}
 }
 
+func TestADelegateThatWaitsMakesTheProofPartial(t *testing.T) {
+	t.Parallel()
+	r := trajectoriestest.New(t, trajectoriestest.Tool{Declaration: book})
+	r.Policy(rules)
+	r.Propose("worker", "delegate", `{"task":"book it","tools":["book"]}`)
+	r.Propose("worker/1", "book", `{"id":"B1"}`)
+	run, _ := r.Run()
+	tree := prove(t, r, run, func(o *trajectories.ProveOptions) { o.Delegations = true })
+	if tree.Report.Verdict != replay.Partial {
+		t.Errorf("verdict = %s: %+v; want partial: both may go on", tree.Report.Verdict, first(tree.Report))
+	}
+}
+
 func TestABranchIsProvenOnItsSource(t *testing.T) {
 	t.Parallel()
 	r, run := story(t)
@@ -473,5 +488,60 @@ func TestChecksStandAside(t *testing.T) {
 	check, err := trajectories.Check(trajectory.Pins{})(ledger.Opened{Body: canon.Object(canon.M("engine", canon.String("capture")))})
 	if check != nil || err != nil {
 		t.Errorf("Check of another engine's run = %v, %v; want none", check, err)
+	}
+}
+
+func TestASignatureOfSomebodyElseIsNotShownAsVerified(t *testing.T) {
+	t.Parallel()
+	r, run := story(t)
+	n := r.Entry(run, trajectoriestest.Kind(ledger.KindCommit, ""))
+	forge := func(sign func(c *trajectory.Commit, msg []byte)) ledger.RunID {
+		return r.Forge(run, func(i int64, d *ledger.Draft, _ map[string][]byte) bool {
+			if i != n {
+				return true
+			}
+			c, _, err := trajectory.ParseCommit(d.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			msg, err := c.Message()
+			if err != nil {
+				t.Fatal(err)
+			}
+			sign(&c, msg)
+			e, err := c.Entry(d.Body.Get("name").Str())
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Body = e.Body
+			return true
+		})
+	}
+	for _, tt := range []struct {
+		name string
+		want trajectory.Signed
+		run  ledger.RunID
+	}{
+		{"as it was", trajectory.Verified, run},
+		{"unsigned", trajectory.Unsigned, forge(func(c *trajectory.Commit, _ []byte) { c.Signature = nil })}, // replay_rejects_unsigned_when_signatures_required
+		{"by somebody else", trajectory.Forged, forge(func(c *trajectory.Commit, msg []byte) {
+			c.Signature, _ = trajectoriestest.Key(t, "mallory").Sign(msg)
+		})},
+	} {
+		for l, err := range trajectories.Trail(context.Background(), r.Store, tt.run, n) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.N == n && l.Signed != tt.want {
+				t.Errorf("%s: the line says %q, want %q", tt.name, l.Signed, tt.want)
+			}
+		}
+		if tt.want == trajectory.Verified {
+			continue
+		}
+		rep := prove(t, r, tt.run, nil).Report
+		if f := firstAt(rep, n); f == nil || f.Code != trajectory.ErrSignature {
+			t.Errorf("%s: failure %+v, want %s at entry %d", tt.name, first(rep), trajectory.ErrSignature, n)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package trajectories
 
 import (
 	"context"
+	"io"
 	"iter"
 
 	"github.com/reprise-dev/reprise/engine/trajectory"
@@ -92,6 +93,77 @@ func RerunTools(ctx context.Context, store drive.Store, run ledger.RunID, o *Rer
 			}
 		}
 	}
+}
+
+// RerunTools is [RerunTools] with the caller that the runner's runs have:
+// secrets come from the environment by name, and answers are cleaned.
+func (r *Runner) RerunTools(ctx context.Context, run ledger.RunID, consent func(context.Context, *effect.Call, *trajectory.Tool) (bool, error)) iter.Seq2[Rerun, error] {
+	fail := func(err error) iter.Seq2[Rerun, error] {
+		return func(yield func(Rerun, error) bool) { yield(Rerun{}, err) }
+	}
+	open, err := r.first(ctx, run)
+	if err != nil {
+		return fail(err)
+	}
+	// The run is not followed: the tools of one that another version decided
+	// can be called all the same.
+	t := &Run{id: run, watch: r.watch(run, silent), redact: redactionOf(open.Data().Get("redact"))}
+	if t.charter, err = charterOf(ctx, drive.NewReader(r.Config.Store, run), open); err != nil {
+		return fail(err)
+	}
+	return RerunTools(ctx, r.Config.Store, run, &RerunOptions{Call: r.caller(t, nil, t.redact), Consent: consent})
+}
+
+// RerunCounts says what came of all calls.
+type RerunCounts struct{ Calls, Same, Different, NotMade int64 }
+
+// Add counts a call.
+func (c *RerunCounts) Add(r *Rerun) {
+	c.Calls++
+	switch {
+	case !r.Made:
+		c.NotMade++
+	case r.Same():
+		c.Same++
+	default:
+		c.Different++
+	}
+}
+
+// WriteRerunJSON writes what tools answer now as one JSON document, as they
+// answer.
+func WriteRerunJSON(w io.Writer, run ledger.RunID, list iter.Seq2[Rerun, error]) (RerunCounts, error) {
+	var counts RerunCounts
+	d := document{w: w}
+	d.open("{")
+	d.member(1, "verb", canon.String("rerun"))
+	d.member(1, "mode", canon.String("tools"))
+	d.member(1, "authoritative", canon.Bool(false))
+	d.member(1, "run", canon.String(string(run)))
+	d.name(1, "calls")
+	d.open("[")
+	var failed error
+	for r, err := range list {
+		if failed = err; err != nil {
+			break
+		}
+		counts.Add(&r)
+		d.element(2, r.Value())
+	}
+	d.close("]", 1)
+	d.member(1, "counts", canon.Object(
+		canon.M("calls", canon.Int(counts.Calls)), canon.M("same", canon.Int(counts.Same)),
+		canon.M("different", canon.Int(counts.Different)), canon.M("not_made", canon.Int(counts.NotMade)),
+	))
+	if failed != nil {
+		d.member(1, "error", canon.Object(canon.M("code", canon.String(fault.CodeOf(failed).Error())), canon.M("message", canon.String(fault.Text(failed)))))
+	}
+	d.close("}", 0)
+	d.text("\n")
+	if failed == nil {
+		failed = fault.Wrap(ErrWrite, "trajectories.WriteRerunJSON", d.err, "the report")
+	}
+	return counts, failed
 }
 
 func charterOf(ctx context.Context, read *drive.Reader, o *ledger.Opened) (*trajectory.Charter, error) {

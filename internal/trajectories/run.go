@@ -235,20 +235,23 @@ func (r *Runner) scriptAt(ctx context.Context, o *ledger.Opened) (Script, error)
 	return scriptOf(contents)
 }
 
-// goOn drives a run until it is done or waits, and seals it if it is done.
+// goOn drives a run until it is done or waits, and seals it if it is done. With
+// an error the result says no more than which run it is, to be resumed.
 func (r *Runner) goOn(ctx context.Context, t *Run) (*Result, error) {
 	call := r.caller(t, t.script, t.redact)
+	t.session.Listen(r.listen(t))
+	defer r.swept(t.id)
 	var st drive.State
 	for {
 		m := trajectory.NewMachine()
 		t.watch.begin(m)
 		var err error
 		if st, err = drive.Run(ctx, t.session, t.watch, call); err != nil {
-			return nil, errors.Join(err, t.session.Close(context.WithoutCancel(ctx)))
+			return &Result{Run: t.id}, errors.Join(err, t.session.Close(context.WithoutCancel(ctx)))
 		}
 		reported, err := r.collect(ctx, t)
 		if err != nil {
-			return nil, errors.Join(err, t.session.Close(context.WithoutCancel(ctx)))
+			return &Result{Run: t.id}, errors.Join(err, t.session.Close(context.WithoutCancel(ctx)))
 		}
 		if !reported {
 			break

@@ -185,7 +185,7 @@ func (r *reader) transport(s section) (canon.Value, error) {
 	case isHTTP == (len(argv) > 0):
 		return canon.Value{}, s.fail("a tool has either exec, a program and its arguments, or http, or it is among builtin, files or mcp")
 	case isHTTP:
-		return r.httpTransport(h)
+		return httpTransport(h)
 	}
 	return r.process(s, "exec", argv)
 }
@@ -229,7 +229,7 @@ func (r *reader) process(s section, kind string, argv []string) (canon.Value, er
 // httpTransport reads {method, url, headers, key_env}. Placeholders {NAME} of
 // the path are arguments; of GET, HEAD and DELETE the others become the query,
 // else all arguments are the body, as JSON.
-func (r *reader) httpTransport(n node) (canon.Value, error) {
+func httpTransport(n node) (canon.Value, error) {
 	s, err := n.section("method", "url", "headers", "key_env")
 	if err != nil {
 		return canon.Value{}, err

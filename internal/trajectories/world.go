@@ -201,7 +201,7 @@ func ParseObserved(b []byte) (*Observed, error) {
 func (w *World) compare(ctx context.Context, o *Observed, found func(where, expected, found string)) error {
 	items, seen := w.Items(), o.Items
 	for len(items) > 0 || len(seen) > 0 {
-		order := 0
+		var order int
 		switch {
 		case len(items) == 0:
 			order = 1

@@ -369,7 +369,8 @@ func (r *Rig) tool(c *effect.Call) (effect.Outcome, error) {
 	return o, err
 }
 
-// delegate runs the trajectory of a delegate to its end, as a run of its own.
+// delegate runs the trajectory of a delegate, as a run of its own, until it is
+// done or waits.
 func (r *Rig) delegate(ctx context.Context, c *effect.Call, under drive.Boundary) (effect.Outcome, error) {
 	parent, _ := under.Place()
 	s, err := drive.Open(ctx, r.Config("shell of "+c.Name), drive.Opening{
@@ -389,8 +390,12 @@ func (r *Rig) delegate(ctx context.Context, c *effect.Call, under drive.Boundary
 			answer, spent = o.Data().Get("answer"), o.Data().Get("spent")
 		}
 	}
+	state := trajectory.DelegateDone
+	if answer.IsNull() {
+		state = trajectory.DelegateWaiting
+	}
 	out := data(canon.Object(
-		canon.M("answer", answer), canon.M("spent", spent), canon.M("state", canon.String(trajectory.DelegateDone)), canon.M("status", canon.String("done")),
+		canon.M("answer", answer), canon.M("spent", spent), canon.M("state", canon.String(state)), canon.M("status", canon.String(state)),
 	))
 	out.Refs = []effect.Place{{Name: "child", Ref: last}}
 	return out, nil

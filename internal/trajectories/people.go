@@ -1,0 +1,210 @@
+package trajectories
+
+import (
+	"encoding/hex"
+	"os"
+
+	"github.com/reprise-dev/reprise/engine/trajectory"
+	"github.com/reprise-dev/reprise/internal/keys"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/govern"
+	"github.com/reprise-dev/reprise/kernel/sign"
+)
+
+// policies reads the law: policies that stand in the task or in files, signed
+// or not, and whose signatures count.
+func (r *reader) policies(s section) error {
+	if n, ok := s.get("issuers"); ok {
+		list, err := n.items()
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			k, err := r.key(e)
+			if err != nil {
+				return err
+			}
+			r.task.Issuers = append(r.task.Issuers, k)
+		}
+	}
+	n, ok := s.get("policies")
+	if !ok {
+		return nil
+	}
+	list, err := n.items()
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if file, err := e.text(); err == nil {
+			if e, err = readYAML(r.path(file)); err != nil {
+				return err
+			}
+		}
+		v, err := e.value()
+		if err != nil {
+			return err
+		}
+		b, err := readPolicy(v)
+		if err != nil {
+			return e.because(err)
+		}
+		r.task.Policies = append(r.task.Policies, b)
+	}
+	return nil
+}
+
+// readPolicy reads a policy, or a bundle that is signed.
+func readPolicy(v canon.Value) (trajectory.Bundle, error) {
+	if v.Has("policy") {
+		return trajectory.ParseBundle(v)
+	}
+	if lifted, err := trajectory.Lift(v); err == nil {
+		v = lifted
+	}
+	p, err := trajectory.ParsePolicy(v)
+	return trajectory.Bundle{Policy: p}, err
+}
+
+// key reads a public key: 64 hexadecimal digits, or a file in PEM form.
+func (r *reader) key(n node) (sign.PublicKey, error) {
+	text, err := n.text()
+	if err != nil {
+		return sign.PublicKey{}, err
+	}
+	if raw, err := hex.DecodeString(text); err == nil && len(raw) == 32 {
+		k, err := sign.ParseKey(raw)
+		return k, n.because(err)
+	}
+	if _, err := os.Stat(r.path(text)); err != nil {
+		return sign.PublicKey{}, n.fail("%q is neither a public key of 64 hexadecimal digits nor a file", text)
+	}
+	k, err := keys.ReadPublicFile(r.path(text))
+	return k, n.because(err)
+}
+
+func (r *reader) people(s section) error {
+	if n, ok := s.get("actors"); ok {
+		list, err := n.items()
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			a, err := r.actor(e)
+			if err != nil {
+				return err
+			}
+			r.task.Actors = append(r.task.Actors, a)
+		}
+	}
+	n, ok := s.get("channels")
+	if !ok {
+		return nil
+	}
+	list, err := n.items()
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		c, err := channel(e)
+		if err != nil {
+			return err
+		}
+		r.task.Channels = append(r.task.Channels, c)
+	}
+	return nil
+}
+
+func roles(s section) ([]govern.Role, error) {
+	names, err := s.texts("roles")
+	out := make([]govern.Role, len(names))
+	for i, n := range names {
+		out[i] = govern.Role(n)
+	}
+	return out, err
+}
+
+func (r *reader) actor(n node) (actorTask, error) {
+	s, err := n.section("id", "key", "roles")
+	if err != nil {
+		return actorTask{}, err
+	}
+	a := actorTask{}
+	if a.id, err = s.text("id"); err != nil {
+		return a, err
+	}
+	if a.id == "" {
+		return a, n.fail("an actor without an id")
+	}
+	if k, ok := s.get("key"); ok {
+		if a.key, err = r.key(k); err != nil {
+			return a, err
+		}
+	}
+	if a.roles, err = roles(s); err == nil && len(a.roles) == 0 {
+		err = n.fail("actor %q has no roles; there are operator, admin, auditor, council and approver", a.id)
+	}
+	return a, err
+}
+
+// channel reads {name, need, roles, rule}, or {name, quorums: […]} where more
+// than one group must agree.
+func channel(n node) (trajectory.Channel, error) {
+	s, err := n.section("name", "need", "roles", "rule", "quorums")
+	if err != nil {
+		return trajectory.Channel{}, err
+	}
+	c := trajectory.Channel{}
+	if c.Name, err = s.text("name"); err != nil {
+		return c, err
+	}
+	if c.Name == "" {
+		return c, n.fail("a channel without a name")
+	}
+	parts := []section{s}
+	if q, ok := s.get("quorums"); ok {
+		list, err := q.items()
+		if err != nil {
+			return c, err
+		}
+		parts = nil
+		for _, e := range list {
+			sub, err := e.section("need", "roles", "rule")
+			if err != nil {
+				return c, err
+			}
+			parts = append(parts, sub)
+		}
+	}
+	for _, p := range parts {
+		q, err := quorum(p)
+		if err != nil {
+			return c, err
+		}
+		c.Quorums = append(c.Quorums, q)
+	}
+	return c, nil
+}
+
+func quorum(s section) (govern.Quorum, error) {
+	need, err := s.count("need", 1)
+	if err != nil {
+		return govern.Quorum{}, err
+	}
+	q := govern.Quorum{Need: int(min(need, govern.MaxNeed+1))}
+	if q.Roles, err = roles(s); err != nil {
+		return q, err
+	}
+	if len(q.Roles) == 0 {
+		q.Roles = []govern.Role{govern.Approver}
+	}
+	rule, err := s.text("rule")
+	switch rule {
+	case "", govern.Veto.String():
+	case govern.Majority.String():
+		q.Rule = govern.Majority
+	default:
+		return q, s.fail("there is no rule %q; there are %s and %s", rule, govern.Veto, govern.Majority)
+	}
+	return q, err
+}
