@@ -44,8 +44,15 @@ func TestSeedsOfTheRig(t *testing.T) {
 	}
 }
 
+// spec: M-03
 // spec: M-05
 // spec: M-06
+// spec: M-24
+// spec: M-25
+// spec: M-26
+// spec: M-27
+// spec: M-28
+// spec: M-29
 // spec: M-74
 // spec: M-75
 // spec: M-76
@@ -80,6 +87,10 @@ func TestFailingAgentIsDroppedAndTheRouterDecidesAgain(t *testing.T) {
 		s, _ := x.set.Of(job.Kinds()[i])
 		if id != s.ID {
 			t.Errorf("the log names the %s snapshot %s, want %s", s.Kind, id, s.ID)
+		}
+		field := []string{"selfrep_snapshot_id", "brainstate_snapshot_id", "router_snapshot_id", "privacy_snapshot_id", "governance_snapshot_id"}[i]
+		if !bytes.Contains(x.logBytes(), []byte(`"`+field+`":"`+s.ID+`"`)) || x.plan.spec.Summary(x.set).Get(field).Str() != s.ID {
+			t.Errorf("the log or the open lacks %s", field)
 		}
 	}
 	x.sound()
@@ -214,8 +225,8 @@ func TestPersonalDataInAnOutputAreRedactedEverywhere(t *testing.T) {
 	x.sound()
 }
 
-// put is an output that asks for a fact to be written.
-const put = `{"text":"noted","confidence":0.9,"requests":[{"action":"sem_put","key":"user/bird","value":"kestrel","justification":"the user said so"}]}`
+// askPut is an output that asks for a fact to be written.
+const askPut = `{"text":"noted","confidence":0.9,"requests":[{"action":"sem_put","key":"user/bird","value":"kestrel","justification":"the user said so"}]}`
 
 // spec: M-77
 // spec: M-101
@@ -231,7 +242,7 @@ func TestCouncilDecidesWhatIsRememberedForGood(t *testing.T) {
 		{"tie", []govern.Verb{govern.Approve, govern.Deny}, 0, []string{"COUNCIL_VOTE", "COUNCIL_VOTE", "ACTIONREQUEST_REFUSED", "COUNCIL_APPROVAL"}},
 	} {
 		r := newRig(t)
-		r.says(alpha, put)
+		r.says(alpha, askPut)
 		x := r.start(r.plan(func(p *plan) { p.spec.Persist = job.PersistDefault }))
 		if !strings.HasPrefix(x.st.Waiting, "approval of request ") {
 			t.Fatalf("it waits for %q", x.st.Waiting)
@@ -255,7 +266,7 @@ func TestCouncilDecidesWhatIsRememberedForGood(t *testing.T) {
 func TestRequestThatNobodyVotesOnIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.says(alpha, put)
+	r.says(alpha, askPut)
 	x := r.start(r.plan(nil))
 	elapsed := func(n int64) {
 		x.receive(ledger.KindEvent, job.InputElapsed, "clock", canon.Object(canon.M("after", canon.Int(n))))
@@ -296,7 +307,7 @@ func TestActionOfHighRiskWaitsForTheCouncil(t *testing.T) {
 func TestWhatDoesNotCountIsRejectedAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.says(alpha, put)
+	r.says(alpha, askPut)
 	x := r.start(r.plan(nil))
 	q, _ := x.m.Pending()
 	other := q.Matter()
@@ -384,7 +395,7 @@ func TestErasedOutputsAreGoneAndTheRestStays(t *testing.T) {
 		t.Errorf("%d contents are gone, outputs %v; want what the agent said and what was kept of it", gone, a.Outputs)
 	}
 	_, err := job.Replay(a, job.ReplayOptions{Mode: job.Production}, nil)
-	wantCode(t, err, job.ErrMissingOutput, "MISSING_PERSISTED_AGENT_OUTPUT")
+	wantLiteral(t, err, job.ErrMissingOutput, "MISSING_PERSISTED_AGENT_OUTPUT")
 }
 
 // busy is a job in which much happens: a failure, personal data, a vote.
@@ -578,7 +589,7 @@ func TestLiveMetricsReachNoDecision(t *testing.T) {
 func TestClonedMachineGoesItsOwnWay(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.says(alpha, put)
+	r.says(alpha, askPut)
 	x := r.start(r.plan(nil))
 	q, _ := x.m.Pending()
 	clone := x.m.Clone()
@@ -606,7 +617,7 @@ func TestWordOfTheUserMovesAttention(t *testing.T) {
 	ticks := map[bool]canon.Value{}
 	for _, good := range []bool{false, true} {
 		r := newRig(t)
-		r.says(alpha, put)
+		r.says(alpha, askPut)
 		x := r.start(r.plan(nil))
 		x.receive(ledger.KindEvent, job.InputFeedback, "uma", canon.Object(canon.M("upvote", canon.Bool(good))))
 		x.finish()

@@ -86,7 +86,7 @@ func TestREPLAY02_MissingSnapshotFails(t *testing.T) {
 		s, _ := x.set.Of(k)
 		delete(a.Snapshots, s.ID)
 		got, err := job.Replay(a, job.ReplayOptions{Mode: job.Production}, nil)
-		wantCode(t, err, job.ErrMissingSnapshot, "MISSING_SNAPSHOT")
+		wantLiteral(t, err, job.ErrMissingSnapshot, "MISSING_SNAPSHOT")
 		if !slices.Equal(got.Missing, []string{k.Field()}) {
 			t.Errorf("missing = %v, want %s", got.Missing, k.Field())
 		}
@@ -99,7 +99,7 @@ func TestREPLAY02_MissingSnapshotFails(t *testing.T) {
 	a = x.archive()
 	reseal(t, a, func(l *job.Log) { l.Snapshots[2] = "" })
 	got, err := job.Replay(a, job.ReplayOptions{}, nil)
-	wantCode(t, err, job.ErrMissingSnapshot, "MISSING_SNAPSHOT")
+	wantLiteral(t, err, job.ErrMissingSnapshot, "MISSING_SNAPSHOT")
 	if !slices.Equal(got.Missing, []string{"router_snapshot_id"}) {
 		t.Errorf("missing = %v, want the id that the log does not name", got.Missing)
 	}
@@ -108,7 +108,6 @@ func TestREPLAY02_MissingSnapshotFails(t *testing.T) {
 // spec: M-09
 // spec: M-50
 // spec: M-67
-// spec: M-84
 // spec: M-92
 func TestREPLAY03_FlippedByteOfASnapshotIsAnIntegrityFailure(t *testing.T) {
 	t.Parallel()
@@ -139,6 +138,7 @@ func TestREPLAY03_FlippedByteOfASnapshotIsAnIntegrityFailure(t *testing.T) {
 
 // spec: M-21
 // spec: M-31
+// spec: M-53
 // spec: M-56
 // spec: M-60
 // spec: M-68
@@ -150,18 +150,19 @@ func TestREPLAY04_MissingOutputHaltsProduction(t *testing.T) {
 	delete(a.Outputs, job.OutputID("s0", 0))
 	iteration := job.IterationID("s0", 0)
 	got, err := job.Replay(a, job.ReplayOptions{Mode: job.Production}, nil)
-	wantCode(t, err, job.ErrMissingOutput, "MISSING_PERSISTED_AGENT_OUTPUT")
+	wantLiteral(t, err, job.ErrMissingOutput, "MISSING_PERSISTED_AGENT_OUTPUT")
 	if !slices.Equal(details(err), []string{"iteration_id: " + iteration}) || !slices.Equal(got.Missing, []string{"agent_output " + iteration}) {
 		t.Errorf("details %v, missing %v; want the iteration %s", details(err), got.Missing, iteration)
 	}
 	// No other mode guesses either.
 	_, err = job.Replay(a, job.ReplayOptions{Mode: job.Audit}, nil)
-	wantCode(t, err, job.ErrMissingOutput, "MISSING_PERSISTED_AGENT_OUTPUT")
+	wantLiteral(t, err, job.ErrMissingOutput, "MISSING_PERSISTED_AGENT_OUTPUT")
 	// And production takes no mock.
 	_, err = job.Replay(a, job.ReplayOptions{Mode: job.Production, Mock: func(job.Rerun) ([]byte, bool) { return nil, true }}, nil)
-	wantCode(t, err, job.ErrReplayMode, "job.bad_replay_mode")
+	wantLiteral(t, err, job.ErrReplayMode, "job.bad_replay_mode")
 }
 
+// spec: M-08
 // spec: M-55
 // spec: M-63
 // spec: M-70
@@ -174,7 +175,7 @@ func TestREPLAY05_ChangedRouterOutputIsADivergence(t *testing.T) {
 	reseal(t, a, misroute)
 	var last job.Step
 	got, err := job.Replay(a, job.ReplayOptions{Mode: job.Production}, func(s job.Step) error { last = s; return nil })
-	wantCode(t, err, job.ErrDivergence, "REPLAY_DIVERGENCE")
+	wantLiteral(t, err, job.ErrDivergence, "REPLAY_DIVERGENCE")
 	if len(got.Divergences) != 1 || got.Divergences[0].ID != job.DivergenceID("s0", 0) || got.Divergences[0].What != "router_output" {
 		t.Fatalf("divergences = %+v, want that of the router in iteration 0", got.Divergences)
 	}
@@ -196,7 +197,7 @@ func TestREPLAY05_ChangedRouterOutputIsADivergence(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err = job.Replay(a, job.ReplayOptions{Mode: job.Production}, nil)
-	wantCode(t, err, job.ErrIntegrity, "INTEGRITY_FAILURE")
+	wantLiteral(t, err, job.ErrIntegrity, "INTEGRITY_FAILURE")
 	if len(got.Affected) != 5 {
 		t.Errorf("affected = %v, want the five snapshots that the log names", got.Affected)
 	}
@@ -226,7 +227,7 @@ func TestREPLAY06_ForceContinueNeedsAdminAndCouncil(t *testing.T) {
 		{"about another difference", admitted(other, "ada", "cat", "cyd")},
 	} {
 		got, err := job.Replay(a, job.ReplayOptions{Force: true, Approvals: tt.acts}, nil)
-		wantCode(t, err, job.ErrForce, "FORCE_CONTINUE_REQUIRED")
+		wantLiteral(t, err, job.ErrForce, "FORCE_CONTINUE_REQUIRED")
 		if got.Authoritative {
 			t.Errorf("%s: the result claims authority", tt.name)
 		}
@@ -345,7 +346,7 @@ func TestREPLAY07_SandboxWithMocksIsNotAuthoritative(t *testing.T) {
 	// A mock that says something else is a difference like any other.
 	other := strings.Replace(string(whole.Outputs[job.OutputID("s0", 0)]), "falcon", "hawk", 1)
 	_, err = job.Replay(a, job.ReplayOptions{Mock: func(job.Rerun) ([]byte, bool) { return []byte(other), true }}, nil)
-	wantCode(t, err, job.ErrDivergence, "REPLAY_DIVERGENCE")
+	wantLiteral(t, err, job.ErrDivergence, "REPLAY_DIVERGENCE")
 }
 
 // spec: M-57
@@ -356,13 +357,16 @@ func TestChangedFinalAnswerIsAResultMismatch(t *testing.T) {
 	a := x.archive()
 	reseal(t, a, func(l *job.Log) { l.Final = "a large falcon" })
 	got, err := job.Replay(a, job.ReplayOptions{Mode: job.Production}, nil)
-	wantCode(t, err, job.ErrResult, "RESULT_MISMATCH")
+	wantLiteral(t, err, job.ErrResult, "RESULT_MISMATCH")
 	want := `{"differences":[{"pointer":"","recorded":"a large falcon","replayed":"a small falcon"}],"profile":"mace-fixed9"}`
 	if diff, _ := canon.Encode(got.Divergences[0].Diff, canon.MACEFixed9); string(diff) != want {
 		t.Errorf("diff = %s, want %s", diff, want)
 	}
 }
 
+// spec: M-51
+// spec: M-52
+// spec: M-54
 func TestEveryResealedChangeOfTheLogIsFound(t *testing.T) {
 	t.Parallel()
 	x := answered(t)
@@ -382,6 +386,7 @@ func TestEveryResealedChangeOfTheLogIsFound(t *testing.T) {
 			l.Writes = append(l.Writes, job.Write{Event: l.Events[0].ID, Type: "SEM_WRITE", ID: "a"})
 		}, job.ErrDivergence},
 		{"an event less", func(l *job.Log) { l.Events = l.Events[:len(l.Events)-1] }, job.ErrDivergence},
+		{"events out of order", func(l *job.Log) { l.Events[0], l.Events[1] = l.Events[1], l.Events[0] }, job.ErrIntegrity},
 		{"an event twice", func(l *job.Log) { l.Events[1] = l.Events[0] }, job.ErrIntegrity},
 		{"an iteration less", func(l *job.Log) { l.Iterations = nil }, job.ErrIntegrity},
 		{"another query", func(l *job.Log) { l.Query = "?" }, job.ErrDivergence},
@@ -399,8 +404,11 @@ func TestEveryResealedChangeOfTheLogIsFound(t *testing.T) {
 }
 
 // spec: M-13
+// spec: M-23
+// spec: M-30
 // spec: M-32
 // spec: M-33
+// spec: M-48
 func TestMissingPiecesAreNamed(t *testing.T) {
 	t.Parallel()
 	x := answered(t)
@@ -424,7 +432,7 @@ func TestMissingPiecesAreNamed(t *testing.T) {
 			a := x.archive()
 			tt.edit(a)
 			got, err := job.Replay(a, job.ReplayOptions{Mode: job.Production}, nil)
-			wantCode(t, err, job.ErrIntegrity, "INTEGRITY_FAILURE")
+			wantLiteral(t, err, job.ErrIntegrity, "INTEGRITY_FAILURE")
 			if !slices.Equal(got.Missing, []string{tt.missing}) || got.Halt != (tt.name != "key") {
 				t.Errorf("missing %v, halt %v; want %s, and a halt unless it is the key", got.Missing, got.Halt, tt.missing)
 			}
@@ -508,6 +516,51 @@ func TestReplayIsAnAuditThatRecordsEachStep(t *testing.T) {
 	}
 }
 
+// witness notes what a replay asks for.
+type witness struct {
+	*job.Archive
+	snapshots []string
+}
+
+func (w *witness) Snapshot(id string) ([]byte, error) {
+	w.snapshots = append(w.snapshots, id)
+	return w.Archive.Snapshot(id)
+}
+
+// spec: M-04
+// spec: M-15
+// spec: M-16
+// spec: M-17
+func TestAuditReadsExactlyWhatTheLogNames(t *testing.T) {
+	t.Parallel()
+	x := answered(t)
+	a := x.archive()
+	other := *x.plan
+	other.spec.Seed = "s9"
+	other.brain.State.Seed, other.brain.State.Context.ID = "s9", "cwm:s9"
+	newer := x.rig.set(&other)
+	for _, k := range job.Kinds() { // newer snapshots lie beside those of the job
+		s, _ := newer.Of(k)
+		b, err := s.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Snapshots[s.ID] = b
+	}
+	w := &witness{Archive: a}
+	got, err := job.Replay(w, job.ReplayOptions{Mode: job.Audit}, nil)
+	l := x.log()
+	if err != nil || got.Final != l.Final || !slices.Equal(w.snapshots, l.Snapshots[:]) {
+		t.Errorf("Replay = %+v, %v, asked for %v; want %v", got, err, w.snapshots, l.Snapshots)
+	}
+	// What an audit finds it shows as a diff, and changes nothing.
+	reseal(t, a, misroute)
+	before := bytes.Clone(a.ReflectiveLog)
+	if got, _ = job.Replay(a, job.ReplayOptions{Mode: job.Audit}, nil); got.Divergences[0].Diff.Get("differences").Len() != 1 || !bytes.Equal(before, a.ReflectiveLog) {
+		t.Errorf("divergences = %+v", got.Divergences)
+	}
+}
+
 // spec: M-18
 func TestReexecuteRunsAgentsAgain(t *testing.T) {
 	t.Parallel()
@@ -522,7 +575,7 @@ func TestReexecuteRunsAgentsAgain(t *testing.T) {
 		t.Errorf("Replay = %+v, %v after %d runs; want the same, without authority", got, err, again)
 	}
 	_, err = job.Replay(x.archive(), job.ReplayOptions{Mode: job.Reexecute, Again: run(bytes.Replace(kept, []byte("falcon"), []byte("hawk"), 1))}, nil)
-	wantCode(t, err, job.ErrDivergence, "REPLAY_DIVERGENCE")
+	wantLiteral(t, err, job.ErrDivergence, "REPLAY_DIVERGENCE")
 	_, err = job.Replay(x.archive(), job.ReplayOptions{Mode: job.Audit, Again: run(kept)}, nil)
-	wantCode(t, err, job.ErrReplayMode, "job.bad_replay_mode")
+	wantLiteral(t, err, job.ErrReplayMode, "job.bad_replay_mode")
 }

@@ -27,9 +27,8 @@ import (
 )
 
 const (
-	alpha   = "agent:alpha_v1"
-	beta    = "agent:beta_v1"
-	generic = "agent:generic_agent_v1"
+	alpha = "agent:alpha_v1"
+	beta  = "agent:beta_v1"
 )
 
 // opsKey is the key of the rig, which operations hold.
@@ -406,9 +405,9 @@ func (x *started) sound() {
 	}
 }
 
-// wantCode fails the test unless err has the code, and its text is the code of
+// wantLiteral fails the test unless err has the code, and its text is the code of
 // the document to the letter.
-func wantCode(t *testing.T, err error, code fault.Code, literal string) {
+func wantLiteral(t *testing.T, err error, code fault.Code, literal string) {
 	t.Helper()
 	if !errors.Is(err, code) || fault.CodeOf(err) != code || code.Error() != literal {
 		t.Errorf("error = %v (%v), want %s", err, fault.CodeOf(err), literal)
