@@ -50,6 +50,9 @@ const (
 	EventOverride  = "EMERGENCY_OVERRIDE"
 )
 
+// maxReplayMS is the longest that a replay can be allowed to take: a year.
+const maxReplayMS = 366 * 24 * 3600 * 1000
+
 // Governance is the content of a governance snapshot. All times are seconds.
 type Governance struct {
 	Council     []string               // ids of the members, sorted
@@ -63,6 +66,11 @@ type Governance struct {
 	ReviewWindow    int64 // EMERGENCY_REVIEW_WINDOW
 	RetentionDays   int64 // GOVERNANCE_RETENTION_DAYS
 	AuditWindowDays int64 // AUDIT_WINDOW_DAYS
+
+	// Limits on jobs and their replays (M-102). A limit of 0 lets nothing run.
+	AgentTimeoutMS int64 // AGENT_TIMEOUT_MS
+	MaxIterations  int64 // iteration_cap
+	MaxReplayMS    int64 // max_replay_ms, at most a year
 
 	// Requests are those that are open, with their acts, as
 	// [ActionRequest.Value] writes them.
@@ -79,12 +87,15 @@ func (g Governance) Value() canon.Value {
 		canon.M("action_classes", canon.Object(classes...)),
 		canon.M("action_requests", canon.Array(g.Requests...)),
 		canon.M("actionrequest_timeout", canon.Int(g.RequestTimeout)),
+		canon.M("agent_timeout_ms", canon.Int(g.AgentTimeoutMS)),
 		canon.M("audit_window_days", canon.Int(g.AuditWindowDays)),
 		canon.M("council", namesValue(g.Council)),
 		canon.M("council_quorum", canon.Int(g.Quorum)),
 		canon.M("emergency_review_window", canon.Int(g.ReviewWindow)),
 		canon.M("gov_approval_wait", canon.Int(g.ApprovalWait)),
 		canon.M("governance_retention_days", canon.Int(g.RetentionDays)),
+		canon.M("iteration_cap", canon.Int(g.MaxIterations)),
+		canon.M("max_replay_ms", canon.Int(g.MaxReplayMS)),
 		canon.M("super_admins", namesValue(g.SuperAdmins)),
 		canon.M("vote_window", canon.Int(g.VoteWindow)),
 	)
@@ -94,14 +105,16 @@ func (g Governance) Value() canon.Value {
 // refuses with [ErrGovernance], also a quorum that the council cannot reach.
 func ParseGovernance(v canon.Value) (Governance, error) {
 	const op = "job.ParseGovernance"
-	r := newRecord(v, ErrGovernance, op, "governance", "action_classes", "action_requests", "actionrequest_timeout", "audit_window_days",
-		"council", "council_quorum", "emergency_review_window", "gov_approval_wait", "governance_retention_days", "super_admins", "vote_window")
+	r := newRecord(v, ErrGovernance, op, "governance", "action_classes", "action_requests", "actionrequest_timeout", "agent_timeout_ms", "audit_window_days",
+		"council", "council_quorum", "emergency_review_window", "gov_approval_wait", "governance_retention_days", "iteration_cap", "max_replay_ms",
+		"super_admins", "vote_window")
 	g := Governance{
 		Council: r.set("council"), SuperAdmins: r.set("super_admins"), Classes: map[string]ActionClass{},
 		Quorum: r.count("council_quorum", govern.MaxNeed), VoteWindow: r.count("vote_window", maxCount),
 		RequestTimeout: r.count("actionrequest_timeout", maxCount), ApprovalWait: r.count("gov_approval_wait", maxCount),
 		ReviewWindow: r.count("emergency_review_window", maxCount), RetentionDays: r.count("governance_retention_days", maxCount),
-		AuditWindowDays: r.count("audit_window_days", maxCount), Requests: r.list("action_requests"),
+		AuditWindowDays: r.count("audit_window_days", maxCount), AgentTimeoutMS: r.count("agent_timeout_ms", maxCount),
+		MaxIterations: r.count("iteration_cap", maxList), MaxReplayMS: r.count("max_replay_ms", maxReplayMS), Requests: r.list("action_requests"),
 	}
 	classes := r.v.Get("action_classes")
 	if classes.Kind() != canon.KindObject || classes.Len() > maxList {

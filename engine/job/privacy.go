@@ -2,6 +2,7 @@ package job
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -269,7 +270,11 @@ func (h Handled) Event() canon.Value {
 
 // Purpose says what a value is to be kept for.
 type Purpose struct {
-	Key      []byte // the server key
+	Key []byte // the server key
+	// Hashes stands in for the key where that must not be at hand: the pii_hash
+	// of each value that [Privacy.Sensitive] has found. One that is not there
+	// has an empty hash; nil: there is a key.
+	Hashes   map[string]string
 	Seed     det.Seed
 	User     string // whose consent counts
 	Consents Consents
@@ -284,7 +289,7 @@ type Purpose struct {
 // the error [ErrPrivacy].
 func (p Privacy) Handle(v canon.Value, why Purpose) (Handled, error) {
 	var h Handled
-	if !p.set || len(why.Key) == 0 {
+	if !p.set || len(why.Key) == 0 && why.Hashes == nil {
 		return Handled{Status: ConsentRequired}, fault.New(ErrPrivacy, "job.Privacy.Handle", "there are no privacy rules, or no key to hash with")
 	}
 	redacted := p.redact(v, "", why, &h.Redactions)
@@ -342,13 +347,54 @@ func (p Privacy) redactText(text, pointer string, why Purpose, out *[]Redaction)
 		if why.allows(f) {
 			continue
 		}
-		r := Redaction{Pointer: pointer, Type: f.Type, Sensitivity: f.Sensitivity, Hash: PIIHash(why.Key, text[f.Start:f.End], why.Seed)}
+		r := Redaction{Pointer: pointer, Type: f.Type, Sensitivity: f.Sensitivity, Hash: why.hash(text[f.Start:f.End])}
 		*out = append(*out, r)
 		b.WriteString(text[end:f.Start])
 		b.WriteString("[redacted:" + r.Type + ":" + r.Hash + "]")
 		end = f.End
 	}
 	return b.String() + text[end:]
+}
+
+// hash returns the pii_hash of a value.
+func (why Purpose) hash(value string) string {
+	if why.Hashes != nil {
+		return why.Hashes[value]
+	}
+	return PIIHash(why.Key, value, why.Seed)
+}
+
+// Sensitive returns the values that [Privacy.Handle] would replace in v, each
+// once, sorted: what the server key is asked for.
+func (p Privacy) Sensitive(v canon.Value, why Purpose) []string {
+	found := map[string]string{}
+	p.sensitive(v, why, found)
+	return slices.Sorted(maps.Keys(found))
+}
+
+func (p Privacy) sensitive(v canon.Value, why Purpose, found map[string]string) {
+	text, ok := v.AsString()
+	if token, number := v.Token(); number {
+		text, ok = token, true
+	}
+	if ok {
+		p.sensitiveText(text, why, found)
+	}
+	for _, e := range v.Elems() {
+		p.sensitive(e, why, found)
+	}
+	for _, m := range v.Members() {
+		p.sensitiveText(m.Name, why, found)
+		p.sensitive(m.Value, why, found)
+	}
+}
+
+func (p Privacy) sensitiveText(text string, why Purpose, found map[string]string) {
+	for _, f := range p.Detect(text) {
+		if !why.allows(f) {
+			found[text[f.Start:f.End]] = ""
+		}
+	}
 }
 
 // allows reports whether a finding may be kept raw.

@@ -320,7 +320,7 @@ func (x *Exchange) Stream(name, typ string, head canon.Value) (*Stream, error) {
 		return nil, err
 	}
 	st := &Stream{x: x, name: name, typ: typ, last: x.started}
-	st.w = newBlobWriter(x.s, salt, typ, &st.st)
+	st.w = newBlobWriter(x.s, x.s.scope, salt, typ, &st.st)
 	if st.staged, err = x.s.spool.begin(x.n, name, typ, head); err != nil {
 		return nil, err
 	}
@@ -331,8 +331,8 @@ func (x *Exchange) Stream(name, typ string, head canon.Value) (*Stream, error) {
 	return st, nil
 }
 
-func newBlobWriter(s *Session, salt canon.Salt, typ string, st *stage) *blob.Writer {
-	return blob.NewWriter(s.scope, salt, isJSON(typ), st.keep(s))
+func newBlobWriter(s *Session, scope blob.Scope, salt canon.Salt, typ string, st *stage) *blob.Writer {
+	return blob.NewWriter(scope, salt, isJSON(typ), st.keep(s))
 }
 
 // Write takes the next part. It is staged when Write returns: it outlives

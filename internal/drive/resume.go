@@ -118,7 +118,7 @@ func (x *Exchange) refill(p *partial) error {
 		return err
 	}
 	st := &Stream{x: x, name: p.name, typ: p.typ}
-	st.w = newBlobWriter(x.s, salt, p.typ, &st.st)
+	st.w = newBlobWriter(x.s, x.s.scope, salt, p.typ, &st.st)
 	x.stream = st
 	for _, f := range p.frames {
 		if _, err := st.write(f.dt, f.bytes); err != nil {

@@ -78,7 +78,8 @@ type Session struct {
 	listen  func(context.Context) ([]Arrival, error)
 
 	mu     sync.Mutex
-	seen   map[effect.Key]int64 // next occurrence, by path and match
+	scopes map[string]blob.Scope // below scope, that contents have asked for
+	seen   map[effect.Key]int64  // next occurrence, by path and match
 	known  map[canon.Digest]bool
 	misses []Miss
 	counts Counts
@@ -160,7 +161,7 @@ func begin(ctx context.Context, cfg Config, run ledger.RunID, o Opening, at ledg
 	}
 	s := &Session{
 		cfg: cfg, run: run, salts: &salts{from: cfg.Rand}, sources: o.Sources, lazy: o.Lazy, trunk: o.Trunk,
-		seen: map[effect.Key]int64{}, known: map[canon.Digest]bool{},
+		seen: map[effect.Key]int64{}, known: map[canon.Digest]bool{}, scopes: map[string]blob.Scope{},
 	}
 	s.s = s
 	if s.sources == nil {
@@ -188,6 +189,38 @@ func (s *Session) openScope(ctx context.Context, id string) (blob.Scope, error) 
 		return fresh, fault.Wrap(ErrRandom, "drive.Open", err, "no randomness")
 	}
 	return s.cfg.Store.Scope(ctx, id, &fresh)
+}
+
+// ScopeID returns the id of the scope that a content of that scope is kept in,
+// when the rest of its run is kept in the scope home.
+func ScopeID(home, scope string) string {
+	if scope == "" {
+		return home
+	}
+	return home + "/" + scope
+}
+
+// scopeOf returns the scope of a content. Its key is drawn when it is first
+// used.
+func (s *Session) scopeOf(name string) (blob.Scope, error) {
+	if name == "" {
+		return s.scope, nil
+	}
+	id := ScopeID(s.scope.ID, name)
+	s.mu.Lock()
+	scope, ok := s.scopes[id]
+	s.mu.Unlock()
+	if ok {
+		return scope, nil
+	}
+	scope, err := s.openScope(context.Background(), id)
+	if err != nil {
+		return scope, err
+	}
+	s.mu.Lock()
+	s.scopes[id] = scope
+	s.mu.Unlock()
+	return scope, nil
 }
 
 // Run returns the id of the run.
@@ -326,12 +359,19 @@ func (s *Session) attach(d *ledger.Draft, st *stage, c ledger.Content) error {
 	if err != nil {
 		return err
 	}
+	scope, err := s.scopeOf(c.Scope)
+	if err != nil {
+		return err
+	}
 	var part blob.Part
 	var bind canon.Digest
-	if len(c.Bytes) <= blob.InlineMax {
-		part, bind = blob.Inline(s.scope.ID, salt, c.Bytes)
+	if c.Scope == "" && len(c.Bytes) <= blob.InlineMax {
+		part, bind = blob.Inline(scope.ID, salt, c.Bytes)
 	} else {
-		w := newBlobWriter(s, salt, c.Type, st)
+		w := newBlobWriter(s, scope, salt, c.Type, st)
+		if c.Scope != "" {
+			w.Apart()
+		}
 		if _, err := w.Write(c.Bytes); err != nil {
 			return err
 		}

@@ -53,6 +53,7 @@ type Writer struct {
 	buf   []byte
 	ops   []op
 	size  int64
+	apart bool
 }
 
 type op struct {
@@ -79,8 +80,13 @@ func (w *Writer) Reset(scope Scope, salt canon.Salt, isJSON bool, emit Emit) {
 	}
 	w.scope, w.salt, w.emit = scope, salt, emit
 	w.split = splitter{json: isJSON}
-	w.buf, w.ops, w.size = w.buf[:0], w.ops[:0], 0
+	w.buf, w.ops, w.size, w.apart = w.buf[:0], w.ops[:0], 0, false
 }
+
+// Apart keeps every byte of the attachment in chunks, however few there are.
+// A recipe stays when its scope is erased; what is to be erased without its
+// entry must not stand in it. It is called before the first Write.
+func (w *Writer) Apart() { w.apart = true }
 
 // Write takes the next bytes. The error is that of [Emit].
 func (w *Writer) Write(p []byte) (int, error) {
@@ -111,7 +117,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 // to its bytes.
 func (w *Writer) Close() (Part, canon.Digest, error) {
 	part := Part{Scope: w.scope.ID, Salt: w.salt, Size: w.size}
-	if len(w.ops) == 0 && len(w.buf) <= InlineMax {
+	if len(w.ops) == 0 && len(w.buf) <= InlineMax && (!w.apart || len(w.buf) == 0) {
 		part.Recipe = append([]byte{recipeVersion}, appendBytesOp(nil, w.buf)...)
 		return part, w.bind.Sum(), nil
 	}
@@ -129,7 +135,7 @@ func (w *Writer) Close() (Part, canon.Digest, error) {
 }
 
 func (w *Writer) chunk(p []byte) error {
-	if len(p) < minPiece {
+	if len(p) < minPiece && !w.apart {
 		w.ops = append(w.ops, op{kind: opBytes, length: int64(len(p)), literal: append([]byte(nil), p...)})
 		return nil
 	}

@@ -49,6 +49,11 @@ type Content struct {
 	Name  string
 	Type  string
 	Bytes []byte
+
+	// Scope names a unit of erasure below that of the run, for a content that
+	// is to be erased apart from the rest; empty: that of the run. It is no part
+	// of the comparison form.
+	Scope string
 }
 
 // Decision is what an engine concludes: an entry without its place. The
