@@ -17,6 +17,7 @@ import (
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/internal/keys"
+	"github.com/reprise-dev/reprise/internal/regress"
 	"github.com/reprise-dev/reprise/kernel/blob"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -212,7 +213,7 @@ func (r *Recorder) Verify(ctx context.Context, run string, level ledger.Level) (
 	return archive.VerifyRun(ctx, r.store, info.Run, &o)
 }
 
-// Diff compares two runs, step by step.
+// Diff compares two runs, step by step. The first divergence says its cause.
 func (r *Recorder) Diff(ctx context.Context, a, b string) (*replay.Report, error) {
 	x, err := insight.Find(ctx, r.store, a)
 	if err != nil {
@@ -222,7 +223,11 @@ func (r *Recorder) Diff(ctx context.Context, a, b string) (*replay.Report, error
 	if err != nil {
 		return nil, err
 	}
-	return insight.Diff(ctx, r.store, x.Run, y.Run)
+	report, err := insight.Diff(ctx, r.store, x.Run, y.Run)
+	if err != nil {
+		return nil, err
+	}
+	return report, regress.Explain(ctx, r.store, report)
 }
 
 // Export writes a run, and the runs that it stands on, as a bundle: one file

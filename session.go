@@ -3,13 +3,16 @@ package reprise
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
+	"github.com/reprise-dev/reprise/internal/regress"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/kernel/replay"
@@ -31,7 +34,8 @@ type RecordOptions struct {
 // ReplayOptions are what may be chosen of a replay. A nil *ReplayOptions
 // chooses the defaults.
 type ReplayOptions struct {
-	// Upstreams names upstreams, as then.
+	// Upstreams names upstreams, as then. Those that the record names are known
+	// without; a name that stands here has the address that stands here.
 	Upstreams map[string]string
 	// AnyCredential lets a call match although it was made with another
 	// credential.
@@ -65,6 +69,7 @@ func (r *Recorder) Record(ctx context.Context, o RecordOptions, agent func(conte
 	red := r.redactor()
 	opening := r.opening(red, o.Title)
 	opening.Mode = "record"
+	opening.Data = opening.Data.With("upstreams", upstreamList(o.Upstreams))
 	s, err := r.begin(ctx, opening, red, o.Upstreams, capture.Options{Transport: o.Transport})
 	if err != nil {
 		return "", err
@@ -98,9 +103,16 @@ func (r *Recorder) Replay(ctx context.Context, run string, o *ReplayOptions, age
 	}
 	red := r.redactor()
 	last := j.Last()
+	rules, err := capture.RulesOf(j.Opened())
+	if err != nil {
+		return nil, err
+	}
 	opening := r.opening(red, summary.Title)
+	opening.Data = opening.Data.With(capture.RulesMember, capture.RuleIDs(rules))
+	named := recordedUpstreams(j.Opened(), o.Upstreams)
+	opening.Data = opening.Data.With("upstreams", upstreamList(named))
 	opening.Mode, opening.From, opening.Source, opening.Lazy, opening.Sources = "replay", info.Run, &last, true, drive.All(j)
-	s, err := r.begin(ctx, opening, red, o.Upstreams, capture.Options{
+	s, err := r.begin(ctx, opening, red, named, capture.Options{
 		Record: &capture.Recorded{Reader: drive.NewReader(r.store, info.Run), Journal: j}, Replaying: true,
 	})
 	if err != nil {
@@ -115,7 +127,7 @@ func (r *Recorder) Replay(ctx context.Context, run string, o *ReplayOptions, age
 		return nil, err
 	}
 	compareEnd(report, summary.Status, failed)
-	return report, nil
+	return report, regress.Explain(ctx, r.store, report)
 }
 
 // compareEnd adds a divergence if the agent ended otherwise than then.
@@ -152,8 +164,53 @@ func (r *Recorder) opening(red *capture.Redactor, title string) drive.Opening {
 	setting := capture.SettingAt(r.o.Now(), cwd)
 	return drive.Opening{
 		Engine: capture.Engine, Title: red.Text(strings.ToValidUTF8(title, "\uFFFD")),
-		Data: canon.Object(canon.M("setting", setting.Value())),
+		Data: canon.Object(canon.M("setting", setting.Value()), canon.M(capture.RulesMember, capture.RuleIDs(capture.Normalisers()))),
 	}
+}
+
+// upstreamList returns named upstreams as an open lists them; absent if there
+// are none.
+func upstreamList(named map[string]string) canon.Value {
+	if len(named) == 0 {
+		return canon.Value{}
+	}
+	list := make([]canon.Value, 0, len(named))
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		list = append(list, canon.Object(canon.M("name", canon.String(name)), canon.M("url", canon.String(plainAddress(named[name])))))
+	}
+	return canon.Array(list...)
+}
+
+// plainAddress returns a base URL without what may be a secret in it.
+func plainAddress(address string) string {
+	u, err := parseAddress(address)
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+// recordedUpstreams returns the upstreams of a record beside those given. One
+// whose host is given already goes by the given name.
+func recordedUpstreams(opened canon.Value, given map[string]string) map[string]string {
+	out := map[string]string{}
+	taken := map[string]bool{}
+	for name, address := range given {
+		out[name] = address
+		if u, err := parseAddress(address); err == nil {
+			taken[origin(u)] = true
+		}
+	}
+	for _, v := range opened.Get("upstreams").Elems() {
+		name, address := v.Get("name").Str(), v.Get("url").Str()
+		u, err := parseAddress(address)
+		if err != nil || name == "" || out[name] != "" || taken[origin(u)] {
+			continue
+		}
+		out[name], taken[origin(u)] = address, true
+	}
+	return out
 }
 
 func (r *Recorder) begin(ctx context.Context, opening drive.Opening, red *capture.Redactor, named map[string]string, o capture.Options) (*Session, error) {

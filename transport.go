@@ -30,9 +30,12 @@ func (s *Session) Transport() http.RoundTripper { return &transport{s} }
 func (s *Session) Client() *http.Client { return &http.Client{Transport: s.Transport()} }
 
 // BaseURL returns an address on the loopback that stands for the upstream of
-// that base URL, for clients that take no transport and for child processes.
+// that base URL, or of that name where the session or its record names one, for clients that take no transport and for child processes.
 // It answers until the agent returns.
 func (s *Session) BaseURL(ctx context.Context, upstream string) (string, error) {
+	if address := s.taps.addresses[upstream]; address != "" {
+		upstream = address
+	}
 	u, err := parseAddress(upstream)
 	if err != nil {
 		return "", err
@@ -93,6 +96,8 @@ type taps struct {
 	direct http.RoundTripper // past the recorder
 	names  map[string]string // by origin
 
+	addresses map[string]string // by name
+
 	mu     sync.Mutex
 	open   map[string]*tap // by origin
 	closed bool
@@ -106,7 +111,7 @@ type tap struct {
 }
 
 func newTaps(named map[string]string) (*taps, error) {
-	t := &taps{names: map[string]string{}, open: map[string]*tap{}}
+	t := &taps{names: map[string]string{}, addresses: named, open: map[string]*tap{}}
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		u, err := parseAddress(named[name])
 		if err != nil {

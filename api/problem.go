@@ -6,6 +6,10 @@ const ProblemType = "application/problem+json"
 // BundleType is the media type of a bundle.
 const BundleType = "application/vnd.reprise.bundle"
 
+// ForeignType is the media type of a ledger of another system, whatever it is
+// written in.
+const ForeignType = "application/octet-stream"
+
 // Problem is every answer that is an error (RFC 9457). What was sent is never
 // repeated in it.
 type Problem struct {

@@ -32,7 +32,9 @@ type Report struct {
 	Phases           []Phase          `json:"phases" nullable:"false"`
 	Divergences      []Divergence     `json:"divergences" nullable:"false" doc:"The first hundred"`
 	DivergencesTotal int64            `json:"divergences_total"`
+	Sentence         string           `json:"sentence,omitempty" doc:"What a comparison comes to, in a line"`
 	Remarks          []string         `json:"remarks" nullable:"false"`
+	Detail           json.RawMessage  `json:"detail,omitempty" doc:"What the engine of the run reports besides, and what is delegated"`
 }
 
 // Phase is what one phase of a verification found.
@@ -60,11 +62,29 @@ type Divergence struct {
 	Name        string       `json:"name,omitempty"`
 	Step        int64        `json:"step"`
 	Recorded    *int64       `json:"recorded,omitempty" doc:"Entry in the record"`
+	Run         string       `json:"run,omitempty" doc:"Whose entry that is, where it is not of the run itself"`
 	Now         *int64       `json:"now,omitempty" doc:"Entry in the other run"`
 	Nearest     *int64       `json:"nearest,omitempty" doc:"The recorded call that an extra one most likely stands for"`
 	Follows     bool         `json:"follows" doc:"It comes after the first divergence, and most likely because of it"`
 	Differences []Difference `json:"differences" nullable:"false"`
 	Message     string       `json:"message,omitempty"`
+	Effect      string       `json:"effect,omitempty" doc:"In which of its parts the step shows the difference"`
+	Cause       *Cause       `json:"cause,omitempty" doc:"Of the first divergence: why the runs differ"`
+}
+
+// Cause is why two runs differ, as far as their records tell.
+type Cause struct {
+	Text      string          `json:"text"`
+	Part      string          `json:"part,omitempty" doc:"The part of the request that changed first"`
+	Pointer   string          `json:"pointer,omitempty"`
+	About     string          `json:"about,omitempty" doc:"What that part is"`
+	Origin    string          `json:"origin" enum:"agent,tool,answer,server"`
+	Recorded  json.RawMessage `json:"recorded,omitempty"`
+	Now       json.RawMessage `json:"now,omitempty"`
+	Step      int64           `json:"step,omitempty" doc:"The earlier step that the part goes back to"`
+	StepName  string          `json:"step_name,omitempty"`
+	StepEntry *int64          `json:"step_entry,omitempty" doc:"The entry of its answer"`
+	StepRun   string          `json:"step_run,omitempty"`
 }
 
 // Difference is one place where two values differ.

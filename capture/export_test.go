@@ -39,3 +39,29 @@ func Form(kind, body string) (string, []string, error) {
 func Cleaner(r *Redactor, h http.Header) func(dst, p []byte, last bool) []byte {
 	return r.cleaner(h).write
 }
+
+// FormUnder returns what the match key of a body is taken of under rules.
+func FormUnder(list []Normaliser, kind, body string) (string, []string, error) {
+	r, err := newRules(list, Setting{})
+	if err != nil {
+		return "", nil, err
+	}
+	form, changed := r.normal(kind, []byte(body))
+	return string(form), changed, nil
+}
+
+// StepAndForm returns what rules make of a body one by one, and together.
+func StepAndForm(list []Normaliser, s Setting, kind, body string) (string, string, error) {
+	q := Request{Kind: kind, Body: []byte(body), Setting: s}
+	_, form, err := step(list, q)
+	if err != nil {
+		return "", "", err
+	}
+	r, err := newRules(list, s)
+	if err != nil {
+		return "", "", err
+	}
+	whole, _ := r.normal(kind, []byte(body))
+	last, _ := (&rules{}).normal(kind, form) // canonical, as every form is in the end
+	return string(last), string(whole), nil
+}

@@ -112,6 +112,17 @@ func (j *Journal) Left() []*effect.Record {
 	return j.j.Left()
 }
 
+// step returns which of the recorded calls each one is, from 1.
+func (j *Journal) step() map[*effect.Record]int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	out := make(map[*effect.Record]int64, j.j.Len())
+	for i, r := range j.j.Records() {
+		out[r] = int64(i) + 1
+	}
+	return out
+}
+
 // Remarks returns what matches left open.
 func (j *Journal) Remarks() []string {
 	j.mu.Lock()
@@ -123,6 +134,13 @@ func (j *Journal) nearest(k effect.Key, c *effect.Call, most int) []*effect.Reco
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.j.Nearest(k, c, most)
+}
+
+// under returns the recorded calls of a key, in ledger order.
+func (j *Journal) under(match canon.Digest, path string) []*effect.Record {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.j.Under(match, path)
 }
 
 // Nearest is a recorded call that comes near to one that is not recorded.
@@ -143,24 +161,32 @@ func (r *Recorded) near(ctx context.Context, rules *rules, c *effect.Call) (*Nea
 	}
 	var best *Nearest
 	for _, rec := range r.Journal.nearest(effect.Key{Match: c.Match}, c, maxNear) {
-		o, err := r.Reader.Ref(ctx, rec.Call)
+		n, err := r.compare(ctx, rules, c, rec, now)
 		if err != nil {
 			return nil, err
 		}
-		var then []byte
-		if i := o.Attachment(RequestName); i >= 0 {
-			b, err := r.Reader.Bytes(ctx, o, i)
-			if err != nil {
-				return nil, err
-			}
-			then, _ = r.rules(rules).normal(c.Kind, behind(o.Body.Get("data"), b))
-		}
-		where := differences(o.Body, c, then, now)
-		if best == nil || closer(where, best.Where) {
-			best = &Nearest{Record: rec, Where: where}
+		if best == nil || closer(n.Where, best.Where) {
+			best = n
 		}
 	}
 	return best, nil
+}
+
+// compare says where a recorded call differs from c, whose form is now.
+func (r *Recorded) compare(ctx context.Context, rules *rules, c *effect.Call, rec *effect.Record, now []byte) (*Nearest, error) {
+	o, err := r.Reader.Ref(ctx, rec.Call)
+	if err != nil {
+		return nil, err
+	}
+	var then []byte
+	if i := o.Attachment(RequestName); i >= 0 {
+		b, err := r.Reader.Bytes(ctx, o, i)
+		if err != nil {
+			return nil, err
+		}
+		then, _ = r.rules(rules).normal(c.Kind, behind(o.Body.Get("data"), b))
+	}
+	return &Nearest{Record: rec, Where: differences(o.Body, c, then, now)}, nil
 }
 
 // behind returns what a recorded request holds behind its content coding.

@@ -139,6 +139,8 @@ func (s Setting) finder() *finder {
 type rules struct {
 	setting *finder // nil if there is nothing to look for
 	forms   bool    // the boundaries of forms are left out
+	texts   []numbered
+	inner   bool // JSON inside strings is made canonical
 	byKind  map[string][]rule
 	hints   hintSet
 }
@@ -158,8 +160,18 @@ func newRules(list []Normaliser, s Setting) (*rules, error) {
 			r.setting = s.finder()
 			continue
 		}
-		if n.ID() == MultipartBoundary {
+		switch n.ID() {
+		case MultipartBoundary:
 			r.forms = true
+			continue
+		case UUIDs:
+			r.texts = append(r.texts, uuidsRule)
+			continue
+		case Times:
+			r.texts = append(r.texts, timesRule)
+			continue
+		case JSONStrings:
+			r.inner = true
 			continue
 		}
 		one := rule{id: n.ID()}
@@ -236,6 +248,12 @@ func (r *rules) normal(kind string, body []byte) (form []byte, changed []string)
 			changed = append(changed, DateCwd)
 		}
 	}
+	for _, t := range r.texts {
+		var some bool
+		if body, some = t.replace(body); some {
+			changed = append(changed, t.id)
+		}
+	}
 	if r.forms {
 		if form, ok := withoutBoundary(body); ok {
 			return form, append(changed, MultipartBoundary)
@@ -253,7 +271,7 @@ func (r *rules) normal(kind string, body []byte) (form []byte, changed []string)
 			}
 		}
 	}
-	if hinted != nil {
+	if hinted != nil || r.inner {
 		if v, err := canon.Parse(body); err == nil {
 			for _, one := range hinted {
 				some := false
@@ -264,6 +282,12 @@ func (r *rules) normal(kind string, body []byte) (form []byte, changed []string)
 				}
 				if some {
 					changed = append(changed, one.id)
+				}
+			}
+			if r.inner {
+				var some bool
+				if v, some = inner(v); some {
+					changed = append(changed, JSONStrings)
 				}
 			}
 			if out, err := canon.Encode(v, canon.Foreign); err == nil {

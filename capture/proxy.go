@@ -49,7 +49,8 @@ type Options struct {
 	Upstreams []Upstream
 	Redactor  *Redactor
 
-	// Normalisers are the rules of the match key; nil: [Normalisers].
+	// Normalisers are the rules of the match key; nil: those of the record if
+	// there is one, else [Normalisers].
 	Normalisers []Normaliser
 	Setting     Setting
 
@@ -105,6 +106,12 @@ type Proxy struct {
 
 // New returns a proxy over a session.
 func New(s *drive.Session, o Options) (*Proxy, error) {
+	if o.Normalisers == nil && o.Record != nil {
+		var err error
+		if o.Normalisers, err = RulesOf(o.Record.Journal.Opened()); err != nil {
+			return nil, err
+		}
+	}
 	if o.Normalisers == nil {
 		o.Normalisers = Normalisers()
 	}

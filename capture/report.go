@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,25 +34,47 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 	if err != nil {
 		return nil, err
 	}
+	var found []replay.Divergence
 	for _, m := range p.s.Misses() {
-		if err := p.extra(ctx, r, seen, &m); err != nil {
+		d, err := p.extra(ctx, r, seen, &m)
+		if err != nil {
 			return nil, err
 		}
+		found = append(found, d)
 	}
 	for _, d := range p.differing() {
 		d.Step = seen.steps[d.Now]
-		r.Diverge(d)
+		found = append(found, d)
 	}
+	places := rec.Journal.step()
 	probes := 0
 	for _, left := range rec.Journal.Left() {
 		if left.Name == probeName {
 			probes++
 			continue
 		}
-		r.Diverge(replay.Divergence{
-			Kind: replay.Missing, What: "call", Name: left.Name, Recorded: left.Call.N, Now: -1, Nearest: -1,
+		found = append(found, replay.Divergence{
+			Kind: replay.Missing, What: "call", Step: places[left], Name: left.Name, Recorded: left.Call.N, Run: elsewhere(left.Call.Run, r.Run), Now: -1, Nearest: -1,
 			Msg: fmt.Sprintf("%s at entry %d was recorded and did not come again", left.Name, left.Call.N),
 		})
+	}
+	// In the order of the runs: what was left out early comes before what came
+	// late because of it.
+	stands := map[int64]int64{} // the step of the call that came instead
+	for i := range found {
+		if d := &found[i]; d.Kind == replay.Extra && d.Nearest >= 0 && d.Run == "" && stands[d.Nearest] == 0 {
+			stands[d.Nearest] = d.Step
+		}
+	}
+	at := func(d *replay.Divergence) int64 {
+		if step := stands[d.Recorded]; d.Kind == replay.Missing && step > 0 {
+			return step
+		}
+		return d.Step
+	}
+	slices.SortStableFunc(found, func(a, b replay.Divergence) int { return cmp.Compare(at(&a), at(&b)) })
+	for i := range found {
+		r.Diverge(found[i])
 	}
 	c := p.s.Counts()
 	r.Counts = []replay.Count{
@@ -83,29 +106,35 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 	return r, nil
 }
 
-// extra adds a call that got no answer.
-func (p *Proxy) extra(ctx context.Context, r *replay.Report, seen *ran, m *drive.Miss) error {
+// extra returns the divergence that a call without an answer is.
+func (p *Proxy) extra(ctx context.Context, r *replay.Report, seen *ran, m *drive.Miss) (replay.Divergence, error) {
 	d := replay.Divergence{
 		Kind: replay.Extra, What: "call", Name: m.Call.Name, Recorded: -1, Now: m.N, Nearest: -1, Step: seen.steps[m.N],
 	}
 	if errors.Is(m.Err, effect.ErrNoOutcome) {
 		d.Msg = m.Err.Error()
-		r.Diverge(d)
-		return nil
+		return d, nil
 	}
 	near, err := p.o.Record.near(ctx, p.rules, &m.Call)
 	if err != nil {
-		return err
+		return d, err
 	}
 	if near != nil {
-		d.Nearest, d.Where = near.Record.Call.N, near.Where
+		d.Nearest, d.Run, d.Where = near.Record.Call.N, elsewhere(near.Record.Call.Run, r.Run), near.Where
 	}
 	d.Msg = fmt.Sprintf("%s was not recorded; %s", m.Call.Name, describe(near))
 	if near != nil && len(near.Where) == 0 {
 		d.Msg = m.Err.Error()
 	}
-	r.Diverge(d)
-	return nil
+	return d, nil
+}
+
+// elsewhere returns a run if it is not the report's own.
+func elsewhere(run, own ledger.RunID) ledger.RunID {
+	if run == own {
+		return ""
+	}
+	return run
 }
 
 // ran is what the replay's own ledger tells.

@@ -54,7 +54,9 @@ type RunOptions struct {
 	Title     string
 	Setting   Setting // of this run; see [SettingAt]
 
-	MaxRequest  int64
+	MaxRequest int64
+	// Normalisers are the rules of the match key; nil: those of the record that
+	// is replayed, else [Normalisers].
 	Normalisers []Normaliser
 	Transport   http.RoundTripper
 	Sockets     Sockets // of a recording; a replay takes those of its record
@@ -189,10 +191,15 @@ func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstre
 	if title == "" {
 		title = strings.Join(o.Command, " ")
 	}
+	j, err := o.journal(ctx, r)
+	if err != nil {
+		return drive.Opening{}, nil, err
+	}
 	open := drive.Opening{
 		Engine: Engine, Mode: "record", Title: clip(red.Text(strings.ToValidUTF8(title, "\uFFFD"))),
 		Data: canon.Object(
 			canon.M("argv", canon.Array(argv...)),
+			canon.M(RulesMember, RuleIDs(o.Normalisers)),
 			canon.M("setting", o.Setting.Value()),
 			canon.M("sockets", canon.String(string(o.Sockets))),
 			canon.M("upstreams", canon.Array(list...)),
@@ -201,15 +208,8 @@ func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstre
 	if r == nil {
 		return open, nil, nil
 	}
-	j, err := ReadJournal(ctx, o.Config.Store, r.Run, r.Until)
-	if err != nil {
-		return open, nil, err
-	}
 	o.Sockets = socketsOf(j.Opened())
 	open.Data = open.Data.With("sockets", canon.String(string(o.Sockets)))
-	if r.AnyCredential {
-		j.AnyCredential()
-	}
 	last := j.Last()
 	open.Mode, open.From, open.Source, open.Lazy = "replay", r.Run, &last, true
 	open.Sources = drive.All(j)
@@ -218,6 +218,26 @@ func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstre
 		open.Sources = drive.All(prefix{j})
 	}
 	return open, j, nil
+}
+
+// journal reads the record of a replay, and settles which normalisers hold.
+func (o *RunOptions) journal(ctx context.Context, r *ReplayOptions) (j *Journal, err error) {
+	if r == nil {
+		if o.Normalisers == nil {
+			o.Normalisers = Normalisers()
+		}
+		return nil, nil
+	}
+	if j, err = ReadJournal(ctx, o.Config.Store, r.Run, r.Until); err != nil {
+		return nil, err
+	}
+	if r.AnyCredential {
+		j.AnyCredential()
+	}
+	if o.Normalisers == nil {
+		o.Normalisers, err = RulesOf(j.Opened())
+	}
+	return j, err
 }
 
 // maxTitle bounds a title.

@@ -273,7 +273,7 @@ func TestReplayFindsTheFirstDivergence(t *testing.T) {
 	for _, d := range rep.Divergences {
 		kinds = append(kinds, string(d.Kind)+" "+d.What)
 	}
-	if got, want := strings.Join(kinds, ", "), "extra call, different answer, missing call, different exit status"; got != want {
+	if got, want := strings.Join(kinds, ", "), "extra call, missing call, different answer, different exit status"; got != want {
 		t.Errorf("divergences = %s, want %s", got, want)
 	}
 }

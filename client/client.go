@@ -208,7 +208,7 @@ func (c *Client) ask(ctx context.Context, method string, query url.Values, body 
 	if err != nil {
 		return nil, fault.Wrap(ErrUnreachable, op, err, "the server gave no answer")
 	}
-	if resp.StatusCode != http.StatusOK {
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		defer resp.Body.Close()
 		return nil, problem(resp)
 	}

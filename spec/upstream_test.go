@@ -37,7 +37,7 @@ func TestUpstreamTestsHaveOurs(t *testing.T) {
 			t.Errorf("line %d names no test and no reason: %s", n, line)
 			continue
 		}
-		for _, part := range strings.Split(ours, "; ") {
+		for part := range strings.SplitSeq(ours, "; ") {
 			words := strings.Fields(part)
 			if len(words) < 2 {
 				t.Errorf("line %d: %q is no folder with a test", n, part)

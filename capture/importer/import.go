@@ -58,8 +58,12 @@ func Import(ctx context.Context, cfg drive.Config, r io.Reader, name string, o O
 	if err != nil {
 		return Result{}, err
 	}
+	rules := o.Normalisers
+	if rules == nil {
+		rules = capture.Normalisers()
+	}
 	s, err := drive.Open(ctx, cfg, drive.Opening{
-		Engine: capture.Engine, Mode: Mode, Title: text(name), Data: res.opened(name, len(b)),
+		Engine: capture.Engine, Mode: Mode, Title: text(name), Data: res.opened(name, len(b)).With(capture.RulesMember, capture.RuleIDs(rules)),
 		Lazy: true, // the file is still there: only the seal needs to be durable
 	})
 	if err != nil {

@@ -43,6 +43,7 @@ type AgentState struct {
 	Name    string
 	Writ    canon.Digest
 	Outside bool   // its intents come from outside
+	Listens bool   // it has answered, and waits for a message
 	Status  string // once it is finished
 	Phase   string // for people
 	Spent   Budget
@@ -64,7 +65,10 @@ func (m *Machine) Agents() []AgentState {
 	for i, a := range m.agents {
 		out[i] = AgentState{
 			Name: a.Name, Writ: a.writ.ID, Outside: a.Model.IsZero(), Status: a.status, Phase: phases[a.phase],
-			Spent: m.spentOf(a), Steps: a.steps,
+			Spent: m.spentOf(a), Steps: a.steps, Listens: a.Conversational && a.phase == idle,
+		}
+		if out[i].Listens {
+			out[i].Phase = "waits for a message"
 		}
 		if a.phase == handed {
 			out[i].Awaits = a.act.delegation.id
@@ -104,7 +108,7 @@ func (m *Machine) Consult(in effect.Input) error {
 func refusalCode(code string) fault.Code {
 	for _, c := range [...]fault.Code{
 		govern.ErrUnknownActor, govern.ErrSignature, govern.ErrVerb, govern.ErrRole, govern.ErrTenant, govern.ErrMatter,
-		govern.ErrRepeated, govern.ErrDecided, govern.ErrTooMany, govern.ErrAct, govern.ErrHalted, ErrIntent, ErrRouting,
+		govern.ErrRepeated, govern.ErrDecided, govern.ErrTooMany, govern.ErrAct, govern.ErrHalted, ErrIntent, ErrMessage, ErrRouting,
 	} {
 		if c.Error() == code {
 			return c

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/insight"
+	"github.com/reprise-dev/reprise/internal/regress"
 	"github.com/reprise-dev/reprise/kernel/blob"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -34,7 +35,7 @@ const (
 )
 
 func (a *app) recordCommand() *cobra.Command {
-	var upstreams []string
+	var upstreams, rules []string
 	var title, sockets string
 	cmd := &cobra.Command{
 		Use: "record -- CMD…", Short: "Run an agent and record its model and tool calls", GroupID: "record",
@@ -63,10 +64,11 @@ the summary and nothing else.`,
 				return err
 			}
 			a.status = exitRecorder
-			return a.record(cmd.Context(), agent, upstreams, title, how)
+			return a.record(cmd.Context(), agent, upstreams, rules, title, how)
 		},
 	}
 	cmd.Flags().StringArrayVar(&upstreams, "upstream", nil, "where a provider really is, as NAME=URL; may be given more than once")
+	cmd.Flags().StringArrayVar(&rules, "normalise", nil, "also match by this normaliser in replays, though it may make two different prompts equal; match rules lists them")
 	cmd.Flags().StringVar(&title, "title", "", "what lists call the run (default: the command)")
 	cmd.Flags().StringVar(&sockets, "websocket", "auto", "what becomes of WebSockets: relay, refuse, or auto: refuse the first one where HTTP will do")
 	return cmd
@@ -76,6 +78,7 @@ func (a *app) replayCommand() *cobra.Command {
 	var o capture.ReplayOptions
 	var f proveFlags
 	var pace string
+	var out outputs
 	cmd := &cobra.Command{
 		Use: "replay RUN [-- CMD…]", ValidArgsFunction: a.complete(1), Short: "Run the agent again, every answer from the record; or prove a trajectory", GroupID: "replay",
 		Long: `Run the agent again and answer its model and MCP calls from the record of RUN,
@@ -100,7 +103,7 @@ a check failed, 1 if not everything could be checked.`,
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() < 0 && len(args) == 1 {
-				if fs := given(cmd, []string{"any-credential", "pace"}); len(fs) == 0 {
+				if fs := given(cmd, []string{"any-credential", "pace"}); len(fs) == 0 && out == (outputs{}) {
 					return a.replayOrProve(cmd, args[0], &f)
 				}
 			}
@@ -114,11 +117,12 @@ a check failed, 1 if not everything could be checked.`,
 			if o.Pace, err = capture.ParsePace(pace); err != nil {
 				return err
 			}
-			return a.replay(cmd.Context(), own[0], agent, o)
+			return a.replay(cmd.Context(), own[0], agent, o, &out)
 		},
 	}
 	cmd.Flags().BoolVar(&o.AnyCredential, "any-credential", false, "match calls that were recorded with another credential")
 	f.register(cmd)
+	out.flags(cmd)
 	cmd.Flags().StringVar(&pace, "pace", "none", "how fast answers come: none (at once), original (as they came), or so many times as fast")
 	return cmd
 }
@@ -209,7 +213,11 @@ func (a *app) signals() (list <-chan os.Signal, stop func()) {
 	return ch, func() { signal.Stop(ch) }
 }
 
-func (a *app) record(ctx context.Context, agent, upstreams []string, title string, sockets capture.Sockets) error {
+func (a *app) record(ctx context.Context, agent, upstreams, rules []string, title string, sockets capture.Sockets) error {
+	list, err := capture.Select(rules)
+	if err != nil {
+		return err
+	}
 	ctx = context.WithoutCancel(ctx) // the agent decides when it ends
 	s, err := a.openNew(ctx)
 	if err != nil {
@@ -220,7 +228,7 @@ func (a *app) record(ctx context.Context, agent, upstreams []string, title strin
 	if err != nil {
 		return err
 	}
-	o.Title, o.Sockets = title, sockets
+	o.Title, o.Sockets, o.Normalisers = title, sockets, list
 	signals, stop := a.signals()
 	o.Signals = signals
 	defer stop()
@@ -356,7 +364,10 @@ func upstreamsOf(r *insight.Run) []string {
 	return out
 }
 
-func (a *app) replay(ctx context.Context, name string, agent []string, o capture.ReplayOptions) error {
+func (a *app) replay(ctx context.Context, name string, agent []string, o capture.ReplayOptions, out *outputs) error {
+	if err := out.check(a); err != nil {
+		return err
+	}
 	ctx = context.WithoutCancel(ctx)
 	s, err := a.openOld(ctx)
 	if err != nil {
@@ -377,15 +388,26 @@ func (a *app) replay(ctx context.Context, name string, agent []string, o capture
 	defer stop()
 	o.Run = r.Run
 	a.sayf("%s replaying run %s: every answer from the record, no upstream is reached\n", a.err.good("▶"), a.err.name(short(r.Run)))
+	from := a.now()
 	res, err := capture.Replay(ctx, ro, o)
 	if err != nil {
 		return err
 	}
+	if err := regress.Explain(ctx, s, res.Report); err != nil {
+		return err
+	}
+	took := a.now().Sub(from)
+	publish := func() error {
+		return a.publishOne(ctx, out, s, "reprise replay", or(r.Title, short(r.Run)), res.Report, took)
+	}
 	if a.json {
 		a.report(res.Report)
-		return nil
+		return publish()
 	}
 	a.toStderr()
+	if err := publish(); err != nil {
+		return err
+	}
 	a.report(res.Report)
 	if len(res.Report.Divergences) > 0 {
 		a.next(a.stderr, a.err, "diff "+short(r.Run)+" "+short(res.Run)+a.flag())

@@ -184,6 +184,7 @@ at, verified by somebody else, and replayed without calling anything.`,
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.store, "store", "", "where runs are kept, as sqlite:PATH (default .reprise/ in the working folder; REPRISE_STORE)")
 	flags.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
+	root.AddCommand(a.matchCommand(), a.testCommand())
 	root.AddCommand(
 		a.demoCommand(), a.recordCommand(), a.runsCommand(), a.showCommand(),
 		a.verifyCommand(), a.replayCommand(), a.diffCommand(), a.branchCommand(),

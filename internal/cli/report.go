@@ -111,6 +111,9 @@ func (a *app) divergences(r *replay.Report) {
 	}
 	a.printf("%s\n", a.out.bold(a.sentence(r.Verb, &first)))
 	a.places(r, &first)
+	if first.Cause != nil {
+		a.printf("    %s %s\n", a.out.warn("cause:"), clean(first.Cause.Text()))
+	}
 	if first.Msg != "" && len(first.Where) == 0 && first.Kind != replay.Missing {
 		a.printf("    %s\n", clean(first.Msg))
 	}

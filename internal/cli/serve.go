@@ -9,13 +9,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-dev/reprise/internal/server"
+	"github.com/reprise-dev/reprise/internal/trajectories"
 	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
 type serveFlags struct {
 	listen string
 	hosts  []string
 	remote bool
+
+	run      bool
+	template string
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -31,6 +36,10 @@ import. It listens on the loopback, and another address is refused without
 --allow-remote. A request must name the server by an address of it, by
 localhost, or by a name given with --host.
 
+With --allow-run, trajectories begin and go on here at the word of whoever
+reaches the server, with the tools that they name: that starts programs. Without
+it, what others propose and sign is recorded, and somebody else resumes the run.
+
 It stops on Ctrl-C or SIGTERM, when what is under way has ended.`,
 		Example: example("reprise serve", "reprise serve --listen 127.0.0.1:0 --json", "curl http://127.0.0.1:7070/v1/runs"),
 		Args:    exactly(0, "no argument"),
@@ -41,10 +50,18 @@ It stops on Ctrl-C or SIGTERM, when what is under way has ended.`,
 	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:7070", "the address, as HOST:PORT; port 0 takes a free one")
 	cmd.Flags().StringArrayVar(&f.hosts, "host", nil, "a further name under which clients reach the server; may be given more than once")
 	cmd.Flags().BoolVar(&f.remote, "allow-remote", false, "allow an address that other machines can reach: they may read every run")
+	cmd.Flags().BoolVar(&f.run, "allow-run", false, "run trajectories, which starts the programs that are their tools; not with --allow-remote")
+	cmd.Flags().StringVar(&f.template, "trajectory-template", "", "with --allow-run: a task file for trajectories of one submitted action")
 	return cmd
 }
 
 func (a *app) serve(ctx context.Context, f serveFlags) error {
+	if f.template != "" && !f.run {
+		return fault.New(ErrUsage, "cli.serve", "--trajectory-template needs --allow-run")
+	}
+	if f.run && f.remote {
+		return fault.New(ErrUsage, "cli.serve", "--allow-run starts programs at the word of whoever reaches the server, so it does not go with --allow-remote")
+	}
 	ln, err := server.Listen(ctx, f.listen, f.remote)
 	if err != nil {
 		return err
@@ -62,10 +79,14 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if host, _, err := net.SplitHostPort(f.listen); err == nil && host != "" && net.ParseIP(host) == nil {
 		hosts = append(hosts, host)
 	}
-	srv, err := server.New(s, &server.Options{
+	opts := &server.Options{
 		Keys: a.readKeys, Rand: a.rand, Holder: s.holder, Hosts: hosts, Temp: s.dir,
 		Log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	})
+	}
+	if err := s.serveTrajectories(opts, f); err != nil {
+		return err
+	}
+	srv, err := server.New(s, opts)
 	if err != nil {
 		return err
 	}
@@ -82,4 +103,24 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		a.sayf("%s other machines can reach %s and read every run\n", a.err.warn("warning:"), strings.TrimPrefix(address, "http://"))
 	}
 	return srv.Serve(ctx, ln)
+}
+
+// serveTrajectories lets a server write trajectories. Without keys there are
+// none that could be written to, and none are made unless it is to run some.
+func (s *opened) serveTrajectories(o *server.Options, f serveFlags) error {
+	k, err := s.a.readKeys()
+	if err != nil || k == nil && !f.run {
+		return err
+	}
+	if o.Trajectories, err = s.runner(); err != nil {
+		return err
+	}
+	o.Trajectories.Progress = nil // the log is for faults
+	o.AllowRun = f.run
+	if f.template == "" {
+		return nil
+	}
+	o.Template = func() (*trajectories.Task, error) { return trajectories.ReadTask(f.template) }
+	_, err = o.Template() // a mistake in it is found now
+	return err
 }

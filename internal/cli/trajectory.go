@@ -29,14 +29,14 @@ budget and the policies; it is executed, or suspended until somebody approves
 it, or refused. Only a commit changes the world, every commit is signed, and
 every refusal is in the ledger too.`,
 		Example: example("reprise trajectory run task.yaml", "reprise approve last", "reprise trajectory compensate last"),
-		Args:    exactly(0, "run, resume, revoke, restore, halt, clear, compensate, propose, finish or rerun"),
+		Args:    exactly(0, "run, resume, revoke, restore, halt, clear, compensate, propose, say, finish or rerun"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
 		a.trajectoryRun(), a.trajectoryResume(),
 		a.trajectoryWrit("revoke", "Take a writ back: what it allows is no longer allowed", true),
 		a.trajectoryWrit("restore", "Give a writ again that was revoked", false),
-		a.trajectoryHalt(), a.trajectoryClear(), a.trajectoryCompensate(), a.trajectoryPropose(), a.trajectoryFinish(),
+		a.trajectoryHalt(), a.trajectoryClear(), a.trajectoryCompensate(), a.trajectoryPropose(), a.trajectorySay(), a.trajectoryFinish(),
 		a.trajectoryRerun(),
 	)
 	return cmd
@@ -329,6 +329,23 @@ func (a *app) trajectoryPropose() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&agent, "agent", "", "for this agent, where there are more")
 	cmd.Flags().StringVar(&why, "why", "", "the rationale")
+	return cmd
+}
+
+func (a *app) trajectorySay() *cobra.Command {
+	var agent, from string
+	cmd := &cobra.Command{
+		Use: "say RUN TEXT", ValidArgsFunction: a.complete(1), Short: "Tell a conversational agent more",
+		Example: example("reprise trajectory say last 'and the return flight?'"),
+		Args:    exactly(2, "a run and a text"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.onTrajectory(cmd.Context(), args[0], func(ctx context.Context, r *trajectories.Runner, run ledger.RunID) (*trajectories.Result, error) {
+				return r.Say(ctx, run, agent, from, args[1])
+			})
+		},
+	}
+	cmd.Flags().StringVar(&agent, "agent", "", "this agent, where more wait")
+	cmd.Flags().StringVar(&from, "from", "user", "who speaks")
 	return cmd
 }
 

@@ -136,6 +136,8 @@ func concluded(s *Step, data canon.Value) {
 		s.Text = data.Get("tool").Str() + ": " + data.Get("message").Str()
 	case "approval_refused":
 		s.Text = data.Get("code").Str() + ": " + data.Get("message").Str()
+	case "answer":
+		s.Who, s.Text = data.Get("agent").Str(), plain(data.Get("answer"))
 	case "delegated":
 		s.Text = data.Get("status").Str() + ": " + plain(data.Get("final_answer"))
 	case "govern.decided":
@@ -176,6 +178,8 @@ func shortID(v canon.Value) string {
 
 func event(s *Step, data canon.Value) {
 	switch {
+	case data.Has("text"):
+		s.Text = data.Get("text").Str()
 	case data.Has("act"):
 		_, s.Text = actOf(data)
 	case data.Has("intent"):

@@ -31,10 +31,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, fault.New(ErrOrigin, "server", "the request comes from a page of another origin"))
 		return
 	}
-	limit := int64(maxBody)
-	if r.URL.Path == bundlesPath {
-		limit = s.o.MaxBundle
-	}
+	limit := s.limit(r.URL.Path)
 	c := http.NewResponseController(w)
 	sent := r.Body
 	body := &patient{limited: http.MaxBytesReader(w, sent, limit), c: c, limit: limit, ended: r.ContentLength == 0}
@@ -58,6 +55,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mux.ServeHTTP(pw, r)
+}
+
+// limit returns how large a request may be.
+func (s *Server) limit(path string) int64 {
+	switch path {
+	case bundlesPath:
+		return s.o.MaxBundle
+	case foreignPath:
+		return maxForeign
+	default:
+		return maxBody
+	}
 }
 
 // lost answers a request that no route takes.

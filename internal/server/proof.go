@@ -8,9 +8,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/reprise-dev/reprise/api"
+	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/internal/keys"
+	"github.com/reprise-dev/reprise/internal/regress"
+	"github.com/reprise-dev/reprise/internal/trajectories"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -101,7 +104,7 @@ func (s *Server) verify(ctx context.Context, name string, in *api.VerifyRequest)
 }
 
 func (s *Server) verifyOptions(in *api.VerifyRequest) (archive.VerifyOptions, error) {
-	o := archive.VerifyOptions{Partial: in.Partial}
+	o := archive.VerifyOptions{Partial: in.Partial, Check: trajectories.Check(trajectory.Pins{})}
 	if in.Level != nil {
 		level := ledger.Level(*in.Level)
 		o.Level = &level
@@ -136,6 +139,9 @@ func (s *Server) diff(ctx context.Context, a, b string) (api.Report, error) {
 		return api.Report{}, err
 	}
 	r, err := insight.Diff(ctx, s.store, x.Run, y.Run)
+	if err == nil {
+		err = regress.Explain(ctx, s.store, r)
+	}
 	if err != nil {
 		return api.Report{}, err
 	}
@@ -168,6 +174,10 @@ func reportOf(r *replay.Report) api.Report {
 		ExitStatus: r.Verdict.ExitStatus(), Run: string(r.Run), Other: string(r.Other),
 		Counts: make(map[string]int64, len(r.Counts)), Phases: make([]api.Phase, len(r.Phases)),
 		Divergences: make([]api.Divergence, len(r.Divergences)), DivergencesTotal: r.Total, Remarks: append([]string{}, r.Remarks...),
+		Detail: raw(r.Detail),
+	}
+	if r.Verb != replay.Verify {
+		out.Sentence = r.Sentence()
 	}
 	if r.Verb == replay.Verify {
 		level, asked := int64(r.Level), int64(r.Asked)
@@ -186,9 +196,18 @@ func reportOf(r *replay.Report) api.Report {
 	}
 	for i, d := range r.Divergences {
 		x := api.Divergence{
-			Kind: string(d.Kind), What: d.What, Name: d.Name, Step: d.Step, Follows: d.Follows, Message: d.Msg,
+			Kind: string(d.Kind), What: d.What, Name: d.Name, Step: d.Step, Follows: d.Follows, Message: d.Msg, Run: string(d.Run),
 			Recorded: index(d.Recorded), Now: index(d.Now), Nearest: index(d.Nearest),
 			Differences: make([]api.Difference, len(d.Where)),
+		}
+		x.Effect = d.Effect
+		if c := d.Cause; c != nil {
+			x.Cause = &api.Cause{
+				Text: c.Text(), Part: c.Part, Pointer: c.Pointer, About: c.About, Origin: string(c.Origin), Recorded: raw(c.Was), Now: raw(c.Now),
+			}
+			if c.Step > 0 {
+				x.Cause.Step, x.Cause.StepName, x.Cause.StepEntry, x.Cause.StepRun = c.Step, c.Name, index(c.Entry), string(c.Run)
+			}
 		}
 		for j, w := range d.Where {
 			x.Differences[j] = api.Difference{Pointer: w.Pointer, Recorded: raw(w.A), Now: raw(w.B)}

@@ -16,7 +16,9 @@ import (
 
 	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/internal/keys"
+	"github.com/reprise-dev/reprise/internal/trajectories"
 	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
 )
 
 // Limits, where options give none.
@@ -70,6 +72,16 @@ type Options struct {
 	// Grace is how long requests may go on when the server stops; 0: ten
 	// seconds.
 	Grace time.Duration
+	// Trajectories writes trajectories; nil: nothing is written to them. It
+	// signs commits and issues writs with the user's keys, and no act of
+	// anybody.
+	Trajectories *trajectories.Runner
+	// AllowRun lets trajectories begin and go on here, which starts the
+	// programs that are their tools. Without it inputs are recorded only.
+	AllowRun bool
+	// Template reads the task of trajectories that are made for one action;
+	// nil: there are none.
+	Template func() (*trajectories.Task, error)
 	// Log takes faults of the server; nil: nothing is logged.
 	Log *slog.Logger
 	// Register adds routes, such as those of an engine.
@@ -86,6 +98,8 @@ type Server struct {
 	hosts   map[string]bool
 	origin  *http.CrossOriginProtection
 	streams atomic.Int64
+	foreign atomic.Int64 // ledgers of other systems that are in memory
+	desk    desk
 	closing chan struct{} // closed when the server begins to stop
 }
 
@@ -119,6 +133,10 @@ func New(store archive.Store, opts *Options) (*Server, error) {
 	for _, h := range s.o.Hosts {
 		s.hosts[hostName(h)] = true
 	}
+	s.desk = desk{
+		runner: s.o.Trajectories, works: s.o.AllowRun && s.o.Trajectories != nil, most: maxAtWork, log: s.o.Log,
+		closing: s.closing, lanes: map[ledger.RunID]*lane{},
+	}
 	return s, s.routes()
 }
 
@@ -138,6 +156,12 @@ func (s *Server) routes() error {
 	s.proofRoutes()
 	s.bundleRoutes()
 	s.eventRoutes()
+	s.trajectoryRoutes()
+	s.trajectoryProofRoutes()
+	s.trailRoutes()
+	s.runTrajectoryRoutes()
+	s.actRoutes()
+	s.foreignRoutes()
 	s.healthRoutes()
 	for _, register := range s.o.Register {
 		register(s.api)
@@ -188,7 +212,8 @@ func loopback(host string) bool {
 }
 
 // Serve answers requests from ln until ctx ends. Then live streams end,
-// requests that are under way may finish, and ln is closed. It returns nil
+// requests that are under way may finish, trajectories that are at work are
+// let go of, to be resumed, and ln is closed. It returns nil
 // after such a stop. A Server serves once.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{
@@ -206,6 +231,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.Grace)
 	defer cancel()
 	err := srv.Shutdown(end)
+	s.desk.stop(end)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = srv.Close()
 	}

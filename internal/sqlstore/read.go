@@ -234,16 +234,23 @@ func (s *Store) Runs(ctx context.Context) iter.Seq2[ledger.RunInfo, error] {
 			return nil, err
 		}
 		rows, err := s.read.QueryContext(ctx, "SELECT key, run, count, last, sealed, opened, ended FROM runs WHERE ?1 = '' OR run < ?1 ORDER BY run DESC LIMIT ?2", string(last.Run), listPage)
-		return collect(rows, err, func(r *ledger.RunInfo) error {
+		// The journal is looked at when the connection is given back: who
+		// refreshes it holds its lock and waits for a connection.
+		var keys []int64
+		out, err := collect(rows, err, func(r *ledger.RunInfo) error {
 			var key int64
 			var id []byte
 			err := rows.Scan(&key, &r.Run, &r.At.Count, &id, &r.Sealed, &r.Opened, &r.Ended)
 			if err == nil {
 				r.At.Last, err = digest(id)
 			}
-			s.tail.overlay(key, r)
+			keys = append(keys, key)
 			return err
 		})
+		for i := range out {
+			s.tail.overlay(keys[i], &out[i])
+		}
+		return out, err
 	})
 	return func(yield func(ledger.RunInfo, error) bool) {
 		for r, err := range list {

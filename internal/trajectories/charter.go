@@ -80,6 +80,7 @@ func (r *Runner) agent(c *trajectory.Charter, t *Task, a *AgentTask, operator *s
 	c.Writs = append(c.Writs, &w)
 	c.Agents = append(c.Agents, trajectory.Agent{
 		Name: a.Name, Writ: w.ID, Prompt: a.Prompt, Model: a.Model, Skill: a.Skill, Params: a.Params,
+		Conversational: a.Conversational,
 	})
 	return nil
 }

@@ -1,6 +1,7 @@
 package trajectories
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -323,18 +324,74 @@ func outside(m *trajectory.Machine, name string) (string, error) {
 	return found[0], nil
 }
 
-// Finish says that an agent whose intents come from outside is done.
+// listener returns the agent of that name that waits for a message; any if the
+// name is empty and there is one.
+func listener(m *trajectory.Machine, name string) (string, error) {
+	var found []string
+	for _, a := range m.Agents() {
+		if a.Listens && (name == "" || a.Name == name) {
+			found = append(found, a.Name)
+		}
+	}
+	if len(found) != 1 {
+		return "", fault.New(ErrWhich, "trajectories.listener", "%d agents wait for a message and are named by %q", len(found), name)
+	}
+	return found[0], nil
+}
+
+func spoken(m *trajectory.Machine, agent, from, text string) (effect.Input, error) {
+	name, err := listener(m, agent)
+	if err != nil {
+		return effect.Input{}, err
+	}
+	return effect.Input{Kind: ledger.KindEvent, Name: trajectory.EventMessage, From: cmp.Or(from, "user"), Data: canon.Object(
+		canon.M("agent", canon.String(name)), canon.M("text", canon.String(text)),
+	)}, nil
+}
+
+// Say tells a conversational agent more, which goes on from its last answer.
+// From says who speaks.
+func (r *Runner) Say(ctx context.Context, run ledger.RunID, agent, from, text string) (*Result, error) {
+	t, err := r.take(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	in, err := spoken(t.watch.m, agent, from, text)
+	if err == nil {
+		err = t.watch.m.Consult(in)
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.session.Close(ctx))
+	}
+	return r.give(ctx, t, in)
+}
+
+// idler returns the agent of that name that can be finished: whose intents come
+// from outside, or that waits for a message.
+func idler(m *trajectory.Machine, name string) (string, error) {
+	if found, err := listener(m, name); err == nil {
+		return found, nil
+	}
+	return outside(m, name)
+}
+
+// Finish says that an agent is done whose intents come from outside, or that
+// waits for a message.
 func (r *Runner) Finish(ctx context.Context, run ledger.RunID, agent, answer string) (*Result, error) {
 	t, err := r.take(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	name, err := outside(t.watch.m, agent)
+	name, err := idler(t.watch.m, agent)
 	if err != nil {
 		return nil, errors.Join(err, t.session.Close(ctx))
 	}
+	said := canon.Null() // what it said last
+	if answer != "" {
+		said = canon.String(answer)
+	}
 	in := effect.Input{Kind: ledger.KindEvent, Name: trajectory.EventFinish, From: name, Data: canon.Object(
-		canon.M("agent", canon.String(name)), canon.M("answer", canon.String(answer)),
+		canon.M("agent", canon.String(name)), canon.M("answer", said),
 	)}
 	if err := t.watch.m.Consult(in); err != nil {
 		return nil, errors.Join(err, t.session.Close(ctx))

@@ -41,7 +41,9 @@ type AgentTask struct {
 	Skill  *trajectory.Skill
 	Params []trajectory.Binding
 	Writ   Limits
-	asked  bool // the file says where its intents come from
+	// Conversational agents wait for a message when they have answered.
+	Conversational bool
+	asked          bool // the file says where its intents come from
 }
 
 // Limits is what a writ allows.
@@ -89,12 +91,17 @@ func ReadTask(path string) (*Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := n.section("task", "tenant", "prompt", "model", "skill", "params", "agents", "writ", "tools", "policies",
+	return taskOf(n, filepath.Dir(path))
+}
+
+// taskOf reads a task. Paths in it are relative to dir.
+func taskOf(n node, dir string) (*Task, error) {
+	s, err := n.section("task", "tenant", "prompt", "conversational", "model", "skill", "params", "agents", "writ", "tools", "policies",
 		"issuers", "actors", "channels", "gates", "max_steps", "redact")
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{dir: filepath.Dir(path), task: &Task{}}
+	r := &reader{dir: dir, task: &Task{}}
 	for _, f := range []func(section) error{r.basics, r.agents, r.tools, r.policies, r.people, r.gates} {
 		if err := f(s); err != nil {
 			return nil, err
@@ -144,7 +151,7 @@ func (r *reader) agents(s section) error {
 		return err
 	}
 	for _, n := range items {
-		sub, err := n.section("name", "prompt", "model", "skill", "params", "writ")
+		sub, err := n.section("name", "prompt", "conversational", "model", "skill", "params", "writ")
 		if err != nil {
 			return err
 		}
@@ -168,6 +175,15 @@ func (r *reader) agent(s section, a *AgentTask) error {
 		var err error
 		if a.Prompt, err = n.text(); err != nil {
 			return err
+		}
+	}
+	if n, ok := s.get("conversational"); ok {
+		v, err := n.value()
+		if err != nil {
+			return err
+		}
+		if a.Conversational, ok = v.AsBool(); !ok {
+			return n.fail("conversational is true or false")
 		}
 	}
 	if n, ok := s.get("model"); ok {

@@ -43,7 +43,11 @@ func (t *Task) AddTools(path string) error {
 	if err != nil {
 		return err
 	}
-	r := &reader{dir: filepath.Dir(path), task: t}
+	return t.addTools(n, filepath.Dir(path))
+}
+
+func (t *Task) addTools(n node, dir string) error {
+	r := &reader{dir: dir, task: t}
 	if items, err := n.items(); err == nil {
 		return r.toolList(items)
 	}

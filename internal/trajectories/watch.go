@@ -16,6 +16,7 @@ type watch struct {
 	skip    int64 // inputs that were told of, or were recorded before
 	seen    int64 // inputs of this machine
 	answers map[string]canon.Value
+	pause   func() bool // something from outside wants to be heard; nil: nothing ever does
 }
 
 func (r *Runner) watch(run ledger.RunID, skip int64) *watch {
@@ -37,7 +38,14 @@ func (w *watch) begin(m *trajectory.Machine) {
 }
 
 // Next implements [effect.Machine].
-func (w *watch) Next() effect.Step { return w.m.Next() }
+func (w *watch) Next() effect.Step {
+	// Only behind all that is recorded: before, the fold compares what the
+	// machine asks for.
+	if w.pause != nil && w.seen >= w.skip && w.pause() {
+		return effect.Step{Wait: Paused}
+	}
+	return w.m.Next()
+}
 
 // Clone implements [effect.Machine].
 func (w *watch) Clone() effect.Machine { return w.m.Clone() }

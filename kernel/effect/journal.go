@@ -129,6 +129,9 @@ func (j *Journal) credential(r *Record, c *Call) error {
 	return fault.New(ErrMissing, "effect.Journal", "%s %s was recorded with another credential (entry %d); to match it all the same ask for any credential", c.Kind, c.Name, r.Call.N)
 }
 
+// Records returns all records in ledger order. They are not to be changed.
+func (j *Journal) Records() []*Record { return j.records }
+
 // Left returns the records that answered nothing, in ledger order.
 func (j *Journal) Left() []*Record {
 	var out []*Record
@@ -138,6 +141,19 @@ func (j *Journal) Left() []*Record {
 		}
 	}
 	return out
+}
+
+// Under returns the records of a match key under a path of enclosing calls, in
+// ledger order, whether they have answered or not.
+func (j *Journal) Under(match canon.Digest, path string) []*Record {
+	var out []*Record
+	for n := int64(0); ; n++ {
+		r := j.byKey[Key{Path: path, Match: match, Occurrence: n}]
+		if r == nil {
+			return out
+		}
+		out = append(out, r)
+	}
 }
 
 // Nearest returns records that a call which is not recorded most likely

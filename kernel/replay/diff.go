@@ -255,6 +255,12 @@ func (al *Aligned) Report(a, b ledger.RunID, open OpenFunc) (*Report, error) {
 			return nil, err
 		}
 		d.Step = int64(n) + 1
+		if d.Run == a {
+			d.Run = ""
+		}
+		if d.NowRun == b {
+			d.NowRun = ""
+		}
 		r.Diverge(d)
 	}
 	if r.Total > 0 {
@@ -279,11 +285,11 @@ func (al *Aligned) divergence(p Pair, open OpenFunc, detail bool) (Divergence, e
 	d := Divergence{Kind: p.Kind, Recorded: -1, Now: -1, Nearest: -1}
 	if p.A >= 0 {
 		s := al.A[p.A]
-		d.What, d.Name, d.Recorded = s.What, s.Name, s.Entry
+		d.What, d.Name, d.Recorded, d.Run = s.What, s.Name, s.Entry, s.Run
 	}
 	if p.B >= 0 {
 		s := al.B[p.B]
-		d.What, d.Name, d.Now = s.What, s.Name, s.Entry
+		d.What, d.Name, d.Now, d.NowRun = s.What, s.Name, s.Entry, s.Run
 	}
 	if p.Kind != Different {
 		return d, nil

@@ -72,6 +72,14 @@ type Divergence struct {
 	Where   []canon.Difference
 	Follows bool // it comes after the first divergence, and most likely because of it
 	Msg     string
+
+	// NowRun is the run in which the entry Now stands, if it is another one
+	// than the report's.
+	NowRun ledger.RunID
+	// Effect says in which of its parts the step shows the difference, such as
+	// tool write_file /path; empty: it is not known.
+	Effect string
+	Cause  *Cause // of the first divergence, if it was looked for
 }
 
 // Count is a named number in a report, in the order of the report.
@@ -162,6 +170,7 @@ func (r *Report) Value() canon.Value {
 		canon.M("phases", list(r.Phases, phase)),
 		canon.M("divergences", list(r.Divergences, divergence)),
 		canon.M("divergences_total", canon.Int(r.Total)),
+		canon.M("sentence", sentence(r)),
 		canon.M("remarks", list(r.Remarks, canon.String)),
 		canon.M("detail", r.Detail),
 	)
@@ -238,7 +247,17 @@ func divergence(d Divergence) canon.Value {
 		canon.M("follows", canon.Bool(d.Follows)),
 		canon.M("differences", list(d.Where, difference)),
 		canon.M("message", text(d.Msg)),
+		canon.M("effect", text(d.Effect)),
+		canon.M("cause", d.Cause.value()),
 	)
+}
+
+// sentence is absent in the report of a verification, which compares no steps.
+func sentence(r *Report) canon.Value {
+	if r.Verb == Verify {
+		return canon.Value{}
+	}
+	return canon.String(r.Sentence())
 }
 
 func difference(d canon.Difference) canon.Value {
