@@ -22,4 +22,24 @@
 // Events, snapshots and memories are named by the formulas of the document
 // ([EventID], [SnapshotID], …). A [Sequence] numbers the events of a job; that
 // number, and never an instant, is their order.
+//
+// # A run
+//
+// A [Spec] and a [Set] of sealed snapshots make the open ([Spec.Contents]). A
+// [Machine] runs it: it calls the selected agent with the contents [InputContent]
+// and [TransportContent], takes back [OutputContent] (see [ParseAgentOutput];
+// the shell keeps it in the scope [OutputScope]), and concludes events, each
+// with its stamp. Calls of the kind [KindMAC] are answered by [AnswerMAC], so
+// that no key enters the record. What waits for approval is [Machine.Pending];
+// it is moved by [InputVote] and [InputElapsed]. The last decision is the result
+// [LogResult] with the reflective [Log]. Where that says that outputs were not
+// kept, the shell erases the scope.
+//
+// # A replay
+//
+// [Replay] follows section 6 of the document over [Materials], of which [Archive]
+// is one in memory that is filled from the ledger of the job. It folds the same
+// events by the same state as the machine, and never calls anything. Who may
+// replay, the audit of its steps and the halts are for the shell: the [Result]
+// says what a halt binds to, and what approvals to force on must be about.
 package job

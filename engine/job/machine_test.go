@@ -29,6 +29,7 @@ const (
 	retries = "s2"
 )
 
+// A seed decides whether a failed agent is asked once more, at once.
 func TestSeedsOfTheRig(t *testing.T) {
 	t.Parallel()
 	for seed, want := range map[string]bool{noRetry: false, retries: true} {
@@ -691,4 +692,74 @@ func TestOpenWithoutItsPiecesIsRefused(t *testing.T) {
 	if _, err := job.NewMachine().Apply(effect.Input{Kind: ledger.KindOutcome, Call: &effect.Call{}, Outcome: &effect.Outcome{}}); fault.CodeOf(err) != job.ErrInput {
 		t.Errorf("an outcome before the open: %v", err)
 	}
+}
+
+func TestMemoryThatCannotBeWrittenIsToldToTheUser(t *testing.T) {
+	t.Parallel()
+	nowhere := job.EpisodicID(noRetry, 7)
+	for _, tt := range []struct {
+		name, request string
+		edit          func(*plan)
+		asks          bool // the council is asked first
+	}{
+		{"no key", `{"action":"sem_put","key":"User Bird","value":1,"justification":""}`, nil, false},
+		{"no episode", `{"action":"memory_promote_request","key":"user/bird","episodic_id":"` + nowhere + `","justification":""}`, nil, false},
+		{"facts are for the council", `{"action":"sem_put","key":"user/bird","value":1,"justification":""}`, func(p *plan) {
+			p.rules.Classes = map[string]job.ActionClass{job.ActionPut: job.LowRisk}
+		}, true},
+	} {
+		r := newRig(t)
+		r.says(alpha, `{"text":"noted","confidence":0.9,"requests":[`+tt.request+`]}`)
+		x := r.start(r.plan(tt.edit))
+		if tt.asks {
+			x.vote("ada", govern.Approve, 1)
+		}
+		if l := x.log(); l.Final != job.SayMemoryWriteFail || l.Error != "MEMORY_WRITE_FAIL" || len(l.Writes) != 0 {
+			t.Errorf("%s: final %q, error %q, writes %v", tt.name, l.Final, l.Error, l.Writes)
+		}
+		x.sound()
+	}
+}
+
+func TestEpisodeBecomesAFact(t *testing.T) {
+	t.Parallel()
+	var before job.Episodes
+	privacy, err := job.NewPrivacy(job.PrivacyRules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, row, _, err := before.Write("yesterday", job.NewEpisode{
+		At: det.Epoch, Source: job.ByAgent, Summary: "uma likes the kestrel", Payload: canon.String("kestrel"), Trace: "t", Log: "l",
+	}, job.Guard{Rules: privacy, Purpose: job.Purpose{Key: opsKey.Secret}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t)
+	r.says(alpha, `{"text":"noted","confidence":0.9,"requests":[{"action":"memory_promote_request","key":"uma/bird","episodic_id":"`+row.ID+`","justification":"she said so"}]}`)
+	x := r.start(r.plan(func(p *plan) { p.spec.Episodes = before }))
+	given := string(r.asked[0].Contents[0].Bytes)
+	if !strings.Contains(given, row.ID) {
+		t.Errorf("the agent was not given the episode that the query is about: %s", given)
+	}
+	x.finish()
+	if l := x.log(); len(l.Writes) != 1 || l.Writes[0].ID != "uma/bird" {
+		t.Errorf("writes = %v", l.Writes)
+	}
+	x.sound()
+}
+
+func TestWhatIsUsedOftenIsLeftBehindAsAnEpisode(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	id := job.WorkingMemoryID(noRetry, 0)
+	gone := job.WorkingMemoryID(noRetry, 99)
+	r.says(alpha,
+		`{"text":"hm","confidence":0.1,"wm_inserts":[{"type":"fact","value":"a kestrel hovers"}]}`,
+		`{"text":"it hovers","confidence":0.9,"references":["`+id+`","`+gone+`"]}`)
+	x := r.start(r.plan(nil))
+	l := x.log()
+	if len(l.Writes) != 1 || l.Writes[0].Type != job.EventEpisode || l.Writes[0].ID != job.EpisodicID(noRetry, 0) || l.Final != "it hovers" {
+		t.Errorf("writes = %v, final %q", l.Writes, l.Final)
+	}
+	x.sound()
 }
