@@ -95,7 +95,9 @@ type Replayed struct {
 }
 
 // Authoritative reports whether the result counts.
-func (r *Replayed) Authoritative() bool { return r.Result != nil && r.Result.Authoritative && r.Err == nil }
+func (r *Replayed) Authoritative() bool {
+	return r.Result != nil && r.Result.Authoritative && r.Err == nil
+}
 
 // Replay answers a request for a replay: it checks who asks, records that they
 // do, replays, and records what came of it. The error is that of the replay if

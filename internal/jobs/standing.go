@@ -80,7 +80,9 @@ type standing struct {
 	lastVote   govern.State // of the ballot that the last vote was on
 }
 
-func bad(format string, args ...any) error { return fault.New(ErrGovernance, "jobs.standing", format, args...) }
+func bad(format string, args ...any) error {
+	return fault.New(ErrGovernance, "jobs.standing", format, args...)
+}
 
 // apply folds the next entry.
 func (s *standing) apply(o *ledger.Opened) error {
