@@ -5,6 +5,7 @@ import (
 
 	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/yamlfile"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -206,7 +207,7 @@ type Sources struct {
 
 // Read reads the task.
 func (s *Sources) Read() (*Task, error) {
-	n, err := parseYAML("task", s.Task)
+	n, err := yamlfile.Parse("task", s.Task, ErrTask)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +216,7 @@ func (s *Sources) Read() (*Task, error) {
 		return nil, err
 	}
 	if s.Tools != nil {
-		n, err := parseYAML("tools", s.Tools)
+		n, err := yamlfile.Parse("tools", s.Tools, ErrTask)
 		if err != nil {
 			return nil, err
 		}
@@ -227,7 +228,7 @@ func (s *Sources) Read() (*Task, error) {
 	case s.Script != nil && s.Model != "":
 		return nil, fault.New(ErrTask, "trajectories.Read", "a script and a model both answer; give one")
 	case s.Script != nil:
-		n, err := parseYAML("script", s.Script)
+		n, err := yamlfile.Parse("script", s.Script, ErrTask)
 		if err != nil {
 			return nil, err
 		}

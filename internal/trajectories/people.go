@@ -6,6 +6,7 @@ import (
 
 	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/keys"
+	"github.com/reprise-dev/reprise/internal/yamlfile"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/govern"
 	"github.com/reprise-dev/reprise/kernel/sign"
@@ -13,9 +14,9 @@ import (
 
 // policies reads the law: policies that stand in the task or in files, signed
 // or not, and whose signatures count.
-func (r *reader) policies(s section) error {
-	if n, ok := s.get("issuers"); ok {
-		list, err := n.items()
+func (r *reader) policies(s yamlfile.Section) error {
+	if n, ok := s.Get("issuers"); ok {
+		list, err := n.Items()
 		if err != nil {
 			return err
 		}
@@ -27,27 +28,27 @@ func (r *reader) policies(s section) error {
 			r.task.Issuers = append(r.task.Issuers, k)
 		}
 	}
-	n, ok := s.get("policies")
+	n, ok := s.Get("policies")
 	if !ok {
 		return nil
 	}
-	list, err := n.items()
+	list, err := n.Items()
 	if err != nil {
 		return err
 	}
 	for _, e := range list {
-		if file, err := e.text(); err == nil {
-			if e, err = readYAML(r.path(file)); err != nil {
+		if file, err := e.Text(); err == nil {
+			if e, err = yamlfile.Read(r.path(file), ErrTask); err != nil {
 				return err
 			}
 		}
-		v, err := e.value()
+		v, err := e.JSON()
 		if err != nil {
 			return err
 		}
 		b, err := readPolicy(v)
 		if err != nil {
-			return e.because(err)
+			return e.Because(err)
 		}
 		r.task.Policies = append(r.task.Policies, b)
 	}
@@ -67,25 +68,25 @@ func readPolicy(v canon.Value) (trajectory.Bundle, error) {
 }
 
 // key reads a public key: 64 hexadecimal digits, or a file in PEM form.
-func (r *reader) key(n node) (sign.PublicKey, error) {
-	text, err := n.text()
+func (r *reader) key(n yamlfile.Node) (sign.PublicKey, error) {
+	text, err := n.Text()
 	if err != nil {
 		return sign.PublicKey{}, err
 	}
 	if raw, err := hex.DecodeString(text); err == nil && len(raw) == 32 {
 		k, err := sign.ParseKey(raw)
-		return k, n.because(err)
+		return k, n.Because(err)
 	}
 	if _, err := os.Stat(r.path(text)); err != nil {
-		return sign.PublicKey{}, n.fail("%q is neither a public key of 64 hexadecimal digits nor a file", text)
+		return sign.PublicKey{}, n.Fail("%q is neither a public key of 64 hexadecimal digits nor a file", text)
 	}
 	k, err := keys.ReadPublicFile(r.path(text))
-	return k, n.because(err)
+	return k, n.Because(err)
 }
 
-func (r *reader) people(s section) error {
-	if n, ok := s.get("actors"); ok {
-		list, err := n.items()
+func (r *reader) people(s yamlfile.Section) error {
+	if n, ok := s.Get("actors"); ok {
+		list, err := n.Items()
 		if err != nil {
 			return err
 		}
@@ -97,11 +98,11 @@ func (r *reader) people(s section) error {
 			r.task.Actors = append(r.task.Actors, a)
 		}
 	}
-	n, ok := s.get("channels")
+	n, ok := s.Get("channels")
 	if !ok {
 		return nil
 	}
-	list, err := n.items()
+	list, err := n.Items()
 	if err != nil {
 		return err
 	}
@@ -115,8 +116,8 @@ func (r *reader) people(s section) error {
 	return nil
 }
 
-func roles(s section) ([]govern.Role, error) {
-	names, err := s.texts("roles")
+func roles(s yamlfile.Section) ([]govern.Role, error) {
+	names, err := s.Texts("roles")
 	out := make([]govern.Role, len(names))
 	for i, n := range names {
 		out[i] = govern.Role(n)
@@ -124,52 +125,52 @@ func roles(s section) ([]govern.Role, error) {
 	return out, err
 }
 
-func (r *reader) actor(n node) (actorTask, error) {
-	s, err := n.section("id", "key", "roles")
+func (r *reader) actor(n yamlfile.Node) (actorTask, error) {
+	s, err := n.Section("id", "key", "roles")
 	if err != nil {
 		return actorTask{}, err
 	}
 	a := actorTask{}
-	if a.id, err = s.text("id"); err != nil {
+	if a.id, err = s.Text("id"); err != nil {
 		return a, err
 	}
 	if a.id == "" {
-		return a, n.fail("an actor without an id")
+		return a, n.Fail("an actor without an id")
 	}
-	if k, ok := s.get("key"); ok {
+	if k, ok := s.Get("key"); ok {
 		if a.key, err = r.key(k); err != nil {
 			return a, err
 		}
 	}
 	if a.roles, err = roles(s); err == nil && len(a.roles) == 0 {
-		err = n.fail("actor %q has no roles; there are operator, admin, auditor, council and approver", a.id)
+		err = n.Fail("actor %q has no roles; there are operator, admin, auditor, council and approver", a.id)
 	}
 	return a, err
 }
 
 // channel reads {name, need, roles, rule}, or {name, quorums: […]} where more
 // than one group must agree.
-func channel(n node) (trajectory.Channel, error) {
-	s, err := n.section("name", "need", "roles", "rule", "quorums")
+func channel(n yamlfile.Node) (trajectory.Channel, error) {
+	s, err := n.Section("name", "need", "roles", "rule", "quorums")
 	if err != nil {
 		return trajectory.Channel{}, err
 	}
 	c := trajectory.Channel{}
-	if c.Name, err = s.text("name"); err != nil {
+	if c.Name, err = s.Text("name"); err != nil {
 		return c, err
 	}
 	if c.Name == "" {
-		return c, n.fail("a channel without a name")
+		return c, n.Fail("a channel without a name")
 	}
-	parts := []section{s}
-	if q, ok := s.get("quorums"); ok {
-		list, err := q.items()
+	parts := []yamlfile.Section{s}
+	if q, ok := s.Get("quorums"); ok {
+		list, err := q.Items()
 		if err != nil {
 			return c, err
 		}
 		parts = nil
 		for _, e := range list {
-			sub, err := e.section("need", "roles", "rule")
+			sub, err := e.Section("need", "roles", "rule")
 			if err != nil {
 				return c, err
 			}
@@ -186,8 +187,8 @@ func channel(n node) (trajectory.Channel, error) {
 	return c, nil
 }
 
-func quorum(s section) (govern.Quorum, error) {
-	need, err := s.count("need", 1)
+func quorum(s yamlfile.Section) (govern.Quorum, error) {
+	need, err := s.Count("need", 1)
 	if err != nil {
 		return govern.Quorum{}, err
 	}
@@ -198,13 +199,13 @@ func quorum(s section) (govern.Quorum, error) {
 	if len(q.Roles) == 0 {
 		q.Roles = []govern.Role{govern.Approver}
 	}
-	rule, err := s.text("rule")
+	rule, err := s.Text("rule")
 	switch rule {
 	case "", govern.Veto.String():
 	case govern.Majority.String():
 		q.Rule = govern.Majority
 	default:
-		return q, s.fail("there is no rule %q; there are %s and %s", rule, govern.Veto, govern.Majority)
+		return q, s.Fail("there is no rule %q; there are %s and %s", rule, govern.Veto, govern.Majority)
 	}
 	return q, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/keys"
 	"github.com/reprise-dev/reprise/internal/live"
+	"github.com/reprise-dev/reprise/internal/transport"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -171,19 +172,11 @@ func (r *Runner) take(ctx context.Context, run ledger.RunID) (*Run, error) {
 // uses and must not hold.
 func (t *Run) secretNames() []string {
 	var out []string
-	add := func(v canon.Value) {
-		if name := v.Get("key_env").Str(); name != "" {
-			out = append(out, name)
-		}
-		for _, e := range v.Get("env_from").Elems() {
-			out = append(out, e.Str())
-		}
-	}
 	for i := range t.charter.Agents {
-		add(t.charter.Agents[i].Model)
+		out = append(out, transport.Secrets(t.charter.Agents[i].Model)...)
 	}
 	for _, tool := range t.charter.Registry.All() {
-		add(tool.Transport)
+		out = append(out, transport.Secrets(tool.Transport)...)
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/reprise-dev/reprise/internal/yamlfile"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -62,26 +63,26 @@ func ScriptModel() canon.Value { return canon.Object(canon.M("kind", canon.Strin
 //
 // With more than one agent the file is their names, each with such a list.
 func ReadScript(path string) (Script, error) {
-	n, err := readYAML(path)
+	n, err := yamlfile.Read(path, ErrTask)
 	if err != nil {
 		return nil, err
 	}
 	return parseScript(n)
 }
 
-func parseScript(n node) (Script, error) {
-	if _, err := n.items(); err == nil {
+func parseScript(n yamlfile.Node) (Script, error) {
+	if _, err := n.Items(); err == nil {
 		lines, err := scriptLines(n)
 		return Script{{lines: lines}}, err
 	}
-	s, err := n.section()
+	s, err := n.Section()
 	if err != nil {
 		return nil, err
 	}
 	var out Script
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name := n.Content[i].Value
-		lines, err := scriptLines(s.members[name])
+		lines, err := scriptLines(s.Members[name])
 		if err != nil {
 			return nil, err
 		}
@@ -90,8 +91,8 @@ func parseScript(n node) (Script, error) {
 	return out, nil
 }
 
-func scriptLines(n node) ([]scriptLine, error) {
-	items, err := n.items()
+func scriptLines(n yamlfile.Node) ([]scriptLine, error) {
+	items, err := n.Items()
 	if err != nil {
 		return nil, err
 	}
@@ -104,38 +105,38 @@ func scriptLines(n node) ([]scriptLine, error) {
 	return out, nil
 }
 
-func readLine(n node) (scriptLine, error) {
-	s, err := n.section("text", "fail", "tokens", "calls")
+func readLine(n yamlfile.Node) (scriptLine, error) {
+	s, err := n.Section("text", "fail", "tokens", "calls")
 	if err != nil {
 		return scriptLine{}, err
 	}
 	l := scriptLine{}
-	if l.text, err = s.text("text"); err != nil {
+	if l.text, err = s.Text("text"); err != nil {
 		return l, err
 	}
-	if l.fail, err = s.text("fail"); err != nil {
+	if l.fail, err = s.Text("fail"); err != nil {
 		return l, err
 	}
-	tokens, err := s.count("tokens", 0)
+	tokens, err := s.Count("tokens", 0)
 	if err != nil {
 		return l, err
 	}
 	l.tokens = int64(tokens)
-	if c, ok := s.get("calls"); ok {
-		items, err := c.items()
+	if c, ok := s.Get("calls"); ok {
+		items, err := c.Items()
 		if err != nil {
 			return l, err
 		}
 		for _, e := range items {
-			call, err := e.section()
+			call, err := e.Section()
 			if err != nil {
 				return l, err
 			}
-			if len(call.members) != 1 {
-				return l, e.fail("a call is one tool with its arguments, as {kv_get: {key: a}}")
+			if len(call.Members) != 1 {
+				return l, e.Fail("a call is one tool with its arguments, as {kv_get: {key: a}}")
 			}
 			name := e.Content[0].Value
-			args, err := call.members[name].value()
+			args, err := call.Members[name].JSON()
 			if err != nil {
 				return l, err
 			}
@@ -143,7 +144,7 @@ func readLine(n node) (scriptLine, error) {
 		}
 	}
 	if l.fail != "" && (l.text != "" || len(l.calls) > 0) {
-		return l, n.fail("a line that fails says nothing else")
+		return l, n.Fail("a line that fails says nothing else")
 	}
 	return l, nil
 }
@@ -195,7 +196,7 @@ func (l scriptLine) value() canon.Value {
 func scriptOf(contents []ledger.Content) (Script, error) {
 	for _, c := range contents {
 		if c.Name == scriptName {
-			n, err := parseYAML(scriptName, c.Bytes)
+			n, err := yamlfile.Parse(scriptName, c.Bytes, ErrTask)
 			if err != nil {
 				return nil, err
 			}

@@ -8,11 +8,16 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/engine/trajectory"
+	"github.com/reprise-dev/reprise/internal/yamlfile"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
 	"github.com/reprise-dev/reprise/kernel/sign"
 )
+
+// ErrTask means that a task file cannot be read: it is no YAML, or says what
+// no task file says. The message has the line; mend it there.
+const ErrTask fault.Invalid = "trajectories.bad_task"
 
 // Task is what a person writes down of a trajectory: a task file.
 type Task struct {
@@ -87,7 +92,7 @@ type reader struct {
 
 // ReadTask reads a task file. A name that it does not know is refused.
 func ReadTask(path string) (*Task, error) {
-	n, err := readYAML(path)
+	n, err := yamlfile.Read(path, ErrTask)
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +100,14 @@ func ReadTask(path string) (*Task, error) {
 }
 
 // taskOf reads a task. Paths in it are relative to dir.
-func taskOf(n node, dir string) (*Task, error) {
-	s, err := n.section("task", "tenant", "prompt", "conversational", "model", "skill", "params", "agents", "writ", "tools", "policies",
+func taskOf(n yamlfile.Node, dir string) (*Task, error) {
+	s, err := n.Section("task", "tenant", "prompt", "conversational", "model", "skill", "params", "agents", "writ", "tools", "policies",
 		"issuers", "actors", "channels", "gates", "max_steps", "redact")
 	if err != nil {
 		return nil, err
 	}
 	r := &reader{dir: dir, task: &Task{}}
-	for _, f := range []func(section) error{r.basics, r.agents, r.tools, r.policies, r.people, r.gates} {
+	for _, f := range []func(yamlfile.Section) error{r.basics, r.agents, r.tools, r.policies, r.people, r.gates} {
 		if err := f(s); err != nil {
 			return nil, err
 		}
@@ -117,50 +122,50 @@ func (r *reader) path(p string) string {
 	return filepath.Join(r.dir, p)
 }
 
-func (r *reader) basics(s section) error {
+func (r *reader) basics(s yamlfile.Section) error {
 	var err error
 	t := r.task
-	if t.Task, err = s.text("task"); err != nil {
+	if t.Task, err = s.Text("task"); err != nil {
 		return err
 	}
 	if t.Task == "" {
-		return s.fail("the member task is missing: it says what is to be done")
+		return s.Fail("the member task is missing: it says what is to be done")
 	}
-	if t.Tenant, err = s.text("tenant"); err != nil {
+	if t.Tenant, err = s.Text("tenant"); err != nil {
 		return err
 	}
-	steps, err := s.count("max_steps", defaultMaxSteps)
+	steps, err := s.Count("max_steps", defaultMaxSteps)
 	t.MaxSteps = int64(steps)
 	return err
 }
 
 // agents reads the agents. What stands outside of the list is what they have
 // in common; without a list it is the one agent.
-func (r *reader) agents(s section) error {
+func (r *reader) agents(s yamlfile.Section) error {
 	common := AgentTask{Name: defaultAgent, Writ: defaultLimits()}
 	if err := r.agent(s, &common); err != nil {
 		return err
 	}
-	list, ok := s.get("agents")
+	list, ok := s.Get("agents")
 	if !ok {
 		r.task.Agents = []AgentTask{common}
 		return nil
 	}
-	items, err := list.items()
+	items, err := list.Items()
 	if err != nil {
 		return err
 	}
 	for _, n := range items {
-		sub, err := n.section("name", "prompt", "conversational", "model", "skill", "params", "writ")
+		sub, err := n.Section("name", "prompt", "conversational", "model", "skill", "params", "writ")
 		if err != nil {
 			return err
 		}
 		a := common
-		if a.Name, err = sub.text("name"); err != nil {
+		if a.Name, err = sub.Text("name"); err != nil {
 			return err
 		}
 		if a.Name == "" {
-			return n.fail("an agent without a name")
+			return n.Fail("an agent without a name")
 		}
 		if err := r.agent(sub, &a); err != nil {
 			return err
@@ -170,58 +175,58 @@ func (r *reader) agents(s section) error {
 	return nil
 }
 
-func (r *reader) agent(s section, a *AgentTask) error {
-	if n, ok := s.get("prompt"); ok {
+func (r *reader) agent(s yamlfile.Section, a *AgentTask) error {
+	if n, ok := s.Get("prompt"); ok {
 		var err error
-		if a.Prompt, err = n.text(); err != nil {
+		if a.Prompt, err = n.Text(); err != nil {
 			return err
 		}
 	}
-	if n, ok := s.get("conversational"); ok {
-		v, err := n.value()
+	if n, ok := s.Get("conversational"); ok {
+		v, err := n.JSON()
 		if err != nil {
 			return err
 		}
 		if a.Conversational, ok = v.AsBool(); !ok {
-			return n.fail("conversational is true or false")
+			return n.Fail("conversational is true or false")
 		}
 	}
-	if n, ok := s.get("model"); ok {
+	if n, ok := s.Get("model"); ok {
 		m, script, err := r.model(n)
 		if err != nil {
 			return err
 		}
 		a.Model, a.asked = m, true
-		if _, listed := s.members["name"]; listed { // answers without a name are this agent's
+		if _, listed := s.Members["name"]; listed { // answers without a name are this agent's
 			for i := range script {
 				script[i].name = cmp.Or(script[i].name, a.Name)
 			}
 		}
 		if err := r.task.Script.merge(script); err != nil {
-			return n.because(err)
+			return n.Because(err)
 		}
 	}
-	if n, ok := s.get("skill"); ok {
+	if n, ok := s.Get("skill"); ok {
 		var err error
 		if a.Skill, err = r.skill(n); err != nil {
 			return err
 		}
 	}
-	if n, ok := s.get("params"); ok {
-		m, err := n.section()
+	if n, ok := s.Get("params"); ok {
+		m, err := n.Section()
 		if err != nil {
 			return err
 		}
 		a.Params = nil
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			v, err := m.text(n.Content[i].Value)
+			v, err := m.Text(n.Content[i].Value)
 			if err != nil {
 				return err
 			}
 			a.Params = append(a.Params, trajectory.Binding{Key: n.Content[i].Value, Value: v})
 		}
 	}
-	if n, ok := s.get("writ"); ok {
+	if n, ok := s.Get("writ"); ok {
 		return limits(n, &a.Writ)
 	}
 	return nil
@@ -229,41 +234,41 @@ func (r *reader) agent(s section, a *AgentTask) error {
 
 // model reads where an agent's intents come from: an address, a script, or
 // from outside.
-func (r *reader) model(n node) (canon.Value, Script, error) {
-	if text, err := n.text(); err == nil {
+func (r *reader) model(n yamlfile.Node) (canon.Value, Script, error) {
+	if text, err := n.Text(); err == nil {
 		if text == "outside" {
 			return canon.Value{}, nil, nil
 		}
 		m, err := ModelAt(text, "")
-		return m, nil, n.because(err)
+		return m, nil, n.Because(err)
 	}
-	s, err := n.section("url", "key_env", "parameters", "script")
+	s, err := n.Section("url", "key_env", "parameters", "script")
 	if err != nil {
 		return canon.Value{}, nil, err
 	}
-	if file, err := s.text("script"); err != nil || file != "" {
+	if file, err := s.Text("script"); err != nil || file != "" {
 		if err != nil {
 			return canon.Value{}, nil, err
 		}
 		script, err := ReadScript(r.path(file))
 		return ScriptModel(), script, err
 	}
-	url, err := s.text("url")
+	url, err := s.Text("url")
 	if err != nil {
 		return canon.Value{}, nil, err
 	}
-	key, err := s.text("key_env")
+	key, err := s.Text("key_env")
 	if err != nil {
 		return canon.Value{}, nil, err
 	}
 	m, err := ModelAt(url, key)
 	if err != nil {
-		return m, nil, n.because(err)
+		return m, nil, n.Because(err)
 	}
-	parameters, err := s.value("parameters")
+	parameters, err := s.JSON("parameters")
 	if err == nil && !parameters.IsZero() {
 		if parameters.Kind() != canon.KindObject || parameters.Has("messages") || parameters.Has("tools") || parameters.Has("stream") {
-			return m, nil, n.fail("parameters are what a chat request holds beside messages, tools and stream, as names and values")
+			return m, nil, n.Fail("parameters are what a chat request holds beside messages, tools and stream, as names and values")
 		}
 		m = m.With("parameters", parameters)
 	}
@@ -306,13 +311,13 @@ func (t *Task) SetModel(m canon.Value, s Script) {
 
 // skill reads a skill, in the file or in one of its own. What it does not say
 // restricts nothing.
-func (r *reader) skill(n node) (*trajectory.Skill, error) {
-	if file, err := n.text(); err == nil {
-		if n, err = readYAML(r.path(file)); err != nil {
+func (r *reader) skill(n yamlfile.Node) (*trajectory.Skill, error) {
+	if file, err := n.Text(); err == nil {
+		if n, err = yamlfile.Read(r.path(file), ErrTask); err != nil {
 			return nil, err
 		}
 	}
-	v, err := n.value()
+	v, err := n.JSON()
 	if err != nil {
 		return nil, err
 	}
@@ -327,27 +332,27 @@ func (r *reader) skill(n node) (*trajectory.Skill, error) {
 		}
 	}
 	s, err := trajectory.ParseSkill(v)
-	return &s, n.because(err)
+	return &s, n.Because(err)
 }
 
 // limits reads the member writ over what is set already.
-func limits(n node, l *Limits) error {
-	s, err := n.section("scopes", "budget", "ceiling", "window", "delegation")
+func limits(n yamlfile.Node, l *Limits) error {
+	s, err := n.Section("scopes", "budget", "ceiling", "window", "delegation")
 	if err != nil {
 		return err
 	}
-	if _, ok := s.get("scopes"); ok {
-		if l.Scopes, err = s.texts("scopes"); err != nil {
+	if _, ok := s.Get("scopes"); ok {
+		if l.Scopes, err = s.Texts("scopes"); err != nil {
 			return err
 		}
 	}
-	if b, ok := s.get("budget"); ok {
+	if b, ok := s.Get("budget"); ok {
 		if err := budget(b, &l.Budget); err != nil {
 			return err
 		}
 	}
-	if c, ok := s.get("ceiling"); ok {
-		names, err := s.texts("ceiling")
+	if c, ok := s.Get("ceiling"); ok {
+		names, err := s.Texts("ceiling")
 		if err != nil {
 			return err
 		}
@@ -363,24 +368,24 @@ func limits(n node, l *Limits) error {
 			case trajectory.EffectIrreversible:
 				l.Ceiling.Irreversible = true
 			default:
-				return c.fail("%q is no effect; there are read, write, external and irreversible", name)
+				return c.Fail("%q is no effect; there are read, write, external and irreversible", name)
 			}
 		}
 	}
-	if w, ok := s.get("window"); ok {
+	if w, ok := s.Get("window"); ok {
 		if err := window(w, l); err != nil {
 			return err
 		}
 	}
-	d, ok := s.get("delegation")
+	d, ok := s.Get("delegation")
 	if !ok {
 		return nil
 	}
-	ds, err := d.section("depth")
+	ds, err := d.Section("depth")
 	if err != nil {
 		return err
 	}
-	if l.Delegation.MaxDepth, err = ds.count("depth", 1); err != nil {
+	if l.Delegation.MaxDepth, err = ds.Count("depth", 1); err != nil {
 		return err
 	}
 	l.Delegation.MaySubdivide = l.Delegation.MaxDepth > 0
@@ -390,61 +395,61 @@ func limits(n node, l *Limits) error {
 // usdDigits is how many digits of a dollar a budget counts.
 const usdDigits = 5
 
-func budget(n node, b *trajectory.Budget) error {
-	s, err := n.section("tokens", "tool_calls", "wall_clock", "usd")
+func budget(n yamlfile.Node, b *trajectory.Budget) error {
+	s, err := n.Section("tokens", "tool_calls", "wall_clock", "usd")
 	if err != nil {
 		return err
 	}
-	if b.Tokens, err = s.count("tokens", b.Tokens); err != nil {
+	if b.Tokens, err = s.Count("tokens", b.Tokens); err != nil {
 		return err
 	}
-	if b.ToolCalls, err = s.count("tool_calls", b.ToolCalls); err != nil {
+	if b.ToolCalls, err = s.Count("tool_calls", b.ToolCalls); err != nil {
 		return err
 	}
-	if w, ok := s.get("wall_clock"); ok {
+	if w, ok := s.Get("wall_clock"); ok {
 		d, err := time.ParseDuration(w.Value)
 		if err != nil || d < 0 {
-			return w.fail("%q is no duration such as 90s or 1h30m", w.Value)
+			return w.Fail("%q is no duration such as 90s or 1h30m", w.Value)
 		}
 		b.WallClockMS = uint64(d.Milliseconds())
 	}
-	u, ok := s.get("usd")
+	u, ok := s.Get("usd")
 	if !ok {
 		return nil
 	}
 	whole, fraction, _ := strings.Cut(u.Value, ".")
 	if len(fraction) > usdDigits || whole == "" {
-		return u.fail("%q is no amount of dollars with at most %d digits behind the point", u.Value, usdDigits)
+		return u.Fail("%q is no amount of dollars with at most %d digits behind the point", u.Value, usdDigits)
 	}
 	b.USDMillicents, err = strconv.ParseUint(whole+fraction+strings.Repeat("0", usdDigits-len(fraction)), 10, 64)
 	if err != nil {
-		return u.fail("%q is no amount of dollars with at most %d digits behind the point", u.Value, usdDigits)
+		return u.Fail("%q is no amount of dollars with at most %d digits behind the point", u.Value, usdDigits)
 	}
 	return nil
 }
 
 // window reads how long a writ holds: a duration from the start of the run,
 // or two times.
-func window(n node, l *Limits) error {
-	if text, err := n.text(); err == nil {
+func window(n yamlfile.Node, l *Limits) error {
+	if text, err := n.Text(); err == nil {
 		d, err := time.ParseDuration(text)
 		if err != nil || d <= 0 {
-			return n.fail("%q is no duration such as 24h", text)
+			return n.Fail("%q is no duration such as 24h", text)
 		}
 		l.Lasts, l.NotBefore, l.ExpiresAt = d, time.Time{}, time.Time{}
 		return nil
 	}
-	s, err := n.section("not_before", "expires_at")
+	s, err := n.Section("not_before", "expires_at")
 	if err != nil {
 		return err
 	}
 	at := func(name string, to *time.Time) error {
-		v, ok := s.get(name)
+		v, ok := s.Get(name)
 		if !ok {
 			return nil
 		}
 		if *to, err = time.Parse(time.RFC3339, v.Value); err != nil {
-			return v.fail("%q is no time such as 2027-01-31T12:00:00Z", v.Value)
+			return v.Fail("%q is no time such as 2027-01-31T12:00:00Z", v.Value)
 		}
 		return nil
 	}
@@ -454,35 +459,35 @@ func window(n node, l *Limits) error {
 	return at("expires_at", &l.ExpiresAt)
 }
 
-func (r *reader) gates(s section) error {
-	if n, ok := s.get("gates"); ok {
-		g, err := n.section("irreversible", "risk_at")
+func (r *reader) gates(s yamlfile.Section) error {
+	if n, ok := s.Get("gates"); ok {
+		g, err := n.Section("irreversible", "risk_at")
 		if err != nil {
 			return err
 		}
-		if r.task.Gates.Irreversible, err = g.flag("irreversible"); err != nil {
+		if r.task.Gates.Irreversible, err = g.Flag("irreversible"); err != nil {
 			return err
 		}
-		risk, err := g.text("risk_at")
+		risk, err := g.Text("risk_at")
 		if err != nil {
 			return err
 		}
 		r.task.Gates.RiskAt = trajectory.Risk(risk)
 		if !r.task.Gates.RiskAt.Valid() {
-			return n.fail("there is no risk %q; there are low, medium, high and critical", risk)
+			return n.Fail("there is no risk %q; there are low, medium, high and critical", risk)
 		}
 	}
-	n, ok := s.get("redact")
+	n, ok := s.Get("redact")
 	if !ok {
 		return nil
 	}
-	d, err := n.section("members", "env")
+	d, err := n.Section("members", "env")
 	if err != nil {
 		return err
 	}
-	if r.task.Redact.Members, err = d.texts("members"); err != nil {
+	if r.task.Redact.Members, err = d.Texts("members"); err != nil {
 		return err
 	}
-	r.task.Redact.Env, err = d.texts("env")
+	r.task.Redact.Env, err = d.Texts("env")
 	return err
 }

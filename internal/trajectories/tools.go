@@ -8,6 +8,8 @@ import (
 
 	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/live"
+	"github.com/reprise-dev/reprise/internal/transport"
+	"github.com/reprise-dev/reprise/internal/yamlfile"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
@@ -15,7 +17,7 @@ import (
 // toolSpec is one item of the section tools: tools that are known now, or a
 // server that is asked for them.
 type toolSpec struct {
-	at    node
+	at    yamlfile.Node
 	tools []trajectory.Tool
 	mcp   *mcpSpec
 }
@@ -39,51 +41,51 @@ const ErrToolSchema fault.Invalid = "trajectories.tool_schema"
 // AddTools adds the tools of a file to those of the task. The file is a list
 // like the section tools of a task file, or has that section.
 func (t *Task) AddTools(path string) error {
-	n, err := readYAML(path)
+	n, err := yamlfile.Read(path, ErrTask)
 	if err != nil {
 		return err
 	}
 	return t.addTools(n, filepath.Dir(path))
 }
 
-func (t *Task) addTools(n node, dir string) error {
+func (t *Task) addTools(n yamlfile.Node, dir string) error {
 	r := &reader{dir: dir, task: t}
-	if items, err := n.items(); err == nil {
+	if items, err := n.Items(); err == nil {
 		return r.toolList(items)
 	}
-	s, err := n.section("tools")
+	s, err := n.Section("tools")
 	if err != nil {
 		return err
 	}
 	return r.tools(s)
 }
 
-func (r *reader) tools(s section) error {
-	n, ok := s.get("tools")
+func (r *reader) tools(s yamlfile.Section) error {
+	n, ok := s.Get("tools")
 	if !ok {
 		return nil
 	}
-	items, err := n.items()
+	items, err := n.Items()
 	if err != nil {
 		return err
 	}
 	return r.toolList(items)
 }
 
-func (r *reader) toolList(items []node) error {
+func (r *reader) toolList(items []yamlfile.Node) error {
 	for _, n := range items {
-		s, err := n.section("builtin", "files", "mcp", "name", "version", "description", "effect", "risk", "args",
+		s, err := n.Section("builtin", "files", "mcp", "name", "version", "description", "effect", "risk", "args",
 			"estimate", "when", "changes", "undo", "exec", "http", "env", "env_from", "dir")
 		if err != nil {
 			return err
 		}
 		spec := toolSpec{at: n}
 		switch {
-		case has(s, "builtin"):
+		case s.Has("builtin"):
 			spec.tools, err = builtins(s)
-		case has(s, "files"):
+		case s.Has("files"):
 			spec.tools, err = r.files(s)
-		case has(s, "mcp"):
+		case s.Has("mcp"):
 			spec.mcp, err = r.mcp(s)
 		default:
 			var t trajectory.Tool
@@ -98,25 +100,12 @@ func (r *reader) toolList(items []node) error {
 	return nil
 }
 
-func has(s section, name string) bool {
-	_, ok := s.get(name)
-	return ok
-}
-
-// alone refuses an item that says more than one thing.
-func (s section) alone(name string) error {
-	if len(s.members) != 1 {
-		return s.fail("%s stands alone in its item", name)
-	}
-	return nil
-}
-
 // builtins returns the built-in tools of the groups that are named.
-func builtins(s section) ([]trajectory.Tool, error) {
-	if err := s.alone("builtin"); err != nil {
+func builtins(s yamlfile.Section) ([]trajectory.Tool, error) {
+	if err := s.Alone("builtin"); err != nil {
 		return nil, err
 	}
-	groups, err := s.texts("builtin")
+	groups, err := s.Texts("builtin")
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +118,7 @@ func builtins(s section) ([]trajectory.Tool, error) {
 			}
 		}
 		if !found {
-			return nil, s.fail("there is no built-in tool or group %q; there are kv, memory and delegate", g)
+			return nil, s.Fail("there is no built-in tool or group %q; there are kv, memory and delegate", g)
 		}
 	}
 	return out, nil
@@ -137,10 +126,10 @@ func builtins(s section) ([]trajectory.Tool, error) {
 
 // tool reads the declaration of one tool. The engine reads most of it; the
 // transport is put together here.
-func (r *reader) tool(s section) (trajectory.Tool, error) {
+func (r *reader) tool(s yamlfile.Section) (trajectory.Tool, error) {
 	v := canon.Object()
 	for _, name := range []string{"name", "version", "description", "effect", "risk", "args", "estimate", "when", "changes", "undo"} {
-		m, err := s.value(name)
+		m, err := s.JSON(name)
 		if err != nil {
 			return trajectory.Tool{}, err
 		}
@@ -165,7 +154,7 @@ func (r *reader) tool(s section) (trajectory.Tool, error) {
 		return trajectory.Tool{}, err
 	}
 	t, err := trajectory.ParseTool(v.With("transport", transport))
-	return t, s.because(err)
+	return t, s.Because(err)
 }
 
 // estimate fills in the counters that a declaration leaves out.
@@ -179,95 +168,19 @@ func estimate(e canon.Value) canon.Value {
 }
 
 // transport reads how a tool is called: a program, or an address.
-func (r *reader) transport(s section) (canon.Value, error) {
-	argv, err := s.texts("exec")
+func (r *reader) transport(s yamlfile.Section) (canon.Value, error) {
+	argv, err := s.Texts("exec")
 	if err != nil {
 		return canon.Value{}, err
 	}
-	h, isHTTP := s.get("http")
+	h, isHTTP := s.Get("http")
 	switch {
 	case isHTTP == (len(argv) > 0):
-		return canon.Value{}, s.fail("a tool has either exec, a program and its arguments, or http, or it is among builtin, files or mcp")
+		return canon.Value{}, s.Fail("a tool has either exec, a program and its arguments, or http, or it is among builtin, files or mcp")
 	case isHTTP:
-		return httpTransport(h)
+		return transport.HTTP(h)
 	}
-	return r.process(s, "exec", argv)
-}
-
-// process is a program that is started: its environment is exactly what is
-// declared. The values of env are recorded, those of env_from are not.
-func (r *reader) process(s section, kind string, argv []string) (canon.Value, error) {
-	t := canon.Object(canon.M("kind", canon.String(kind)), canon.M("argv", stringsValue(argv)))
-	if n, ok := s.get("env"); ok {
-		env, err := n.value()
-		if err != nil {
-			return t, err
-		}
-		for _, m := range env.Members() {
-			if m.Value.Kind() != canon.KindString {
-				env = env.With(m.Name, canon.String(m.Value.String()))
-			}
-		}
-		if env.Kind() != canon.KindObject {
-			return t, n.fail("env is names and values")
-		}
-		t = t.With("env", env)
-	}
-	from, err := s.texts("env_from")
-	if err != nil {
-		return t, err
-	}
-	if len(from) > 0 {
-		t = t.With("env_from", stringsValue(from))
-	}
-	dir, err := s.text("dir")
-	if err != nil {
-		return t, err
-	}
-	if dir != "" || r.dir != "." {
-		t = t.With("dir", canon.String(r.path(dir)))
-	}
-	return t, nil
-}
-
-// httpTransport reads {method, url, headers, key_env}. Placeholders {NAME} of
-// the path are arguments; of GET, HEAD and DELETE the others become the query,
-// else all arguments are the body, as JSON.
-func httpTransport(n node) (canon.Value, error) {
-	s, err := n.section("method", "url", "headers", "key_env")
-	if err != nil {
-		return canon.Value{}, err
-	}
-	url, err := s.text("url")
-	if err != nil {
-		return canon.Value{}, err
-	}
-	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
-		return canon.Value{}, n.fail("url is no http address")
-	}
-	method, err := s.text("method")
-	if err != nil {
-		return canon.Value{}, err
-	}
-	if method == "" {
-		method = "POST"
-	}
-	t := canon.Object(canon.M("kind", canon.String("http")), canon.M("method", canon.String(strings.ToUpper(method))), canon.M("url", canon.String(url)))
-	headers, err := s.value("headers")
-	if err != nil {
-		return t, err
-	}
-	if !headers.IsZero() {
-		if headers.Kind() != canon.KindObject {
-			return t, n.fail("headers is names and values")
-		}
-		t = t.With("headers", headers)
-	}
-	key, err := s.text("key_env")
-	if key != "" {
-		t = t.With("key_env", canon.String(key))
-	}
-	return t, err
+	return transport.Exec(s, r.dir, "exec", argv)
 }
 
 // filesTools are the declarations of the tools on a folder.
@@ -286,23 +199,23 @@ const filesTools = `[
 
 // files returns the tools on a folder. Nothing outside of it can be reached,
 // whatever a path or a link says.
-func (r *reader) files(s section) ([]trajectory.Tool, error) {
-	if err := s.alone("files"); err != nil {
+func (r *reader) files(s yamlfile.Section) ([]trajectory.Tool, error) {
+	if err := s.Alone("files"); err != nil {
 		return nil, err
 	}
-	n := s.members["files"]
-	f, err := n.section("root", "write")
+	n := s.Members["files"]
+	f, err := n.Section("root", "write")
 	if err != nil {
 		return nil, err
 	}
-	root, err := f.text("root")
+	root, err := f.Text("root")
 	if err != nil {
 		return nil, err
 	}
 	if root == "" {
-		return nil, n.fail("files has no root, the folder that the tools see")
+		return nil, n.Fail("files has no root, the folder that the tools see")
 	}
-	write, err := f.flag("write")
+	write, err := f.Flag("write")
 	if err != nil {
 		return nil, err
 	}
@@ -328,56 +241,56 @@ func (r *reader) files(s section) ([]trajectory.Tool, error) {
 }
 
 // mcp reads a server: {url} or {argv}, and what is held of its tools.
-func (r *reader) mcp(s section) (*mcpSpec, error) {
-	if err := s.alone("mcp"); err != nil {
+func (r *reader) mcp(s yamlfile.Section) (*mcpSpec, error) {
+	if err := s.Alone("mcp"); err != nil {
 		return nil, err
 	}
-	n := s.members["mcp"]
-	m, err := n.section("url", "argv", "env", "env_from", "dir", "prefix", "only", "effect", "effects", "risk", "loose")
+	n := s.Members["mcp"]
+	m, err := n.Section("url", "argv", "env", "env_from", "dir", "prefix", "only", "effect", "effects", "risk", "loose")
 	if err != nil {
 		return nil, err
 	}
 	spec := &mcpSpec{effect: trajectory.EffectExternal, effects: map[string]trajectory.Effect{}}
-	argv, err := m.texts("argv")
+	argv, err := m.Texts("argv")
 	if err != nil {
 		return nil, err
 	}
-	url, err := m.text("url")
+	url, err := m.Text("url")
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case (url == "") == (len(argv) == 0):
-		return nil, n.fail("an MCP server has either url or argv")
+		return nil, n.Fail("an MCP server has either url or argv")
 	case url != "":
 		spec.transport = canon.Object(canon.M("kind", canon.String("mcp")), canon.M("url", canon.String(url)))
 	default:
-		if spec.transport, err = r.process(m, "mcp", argv); err != nil {
+		if spec.transport, err = transport.Exec(m, r.dir, "mcp", argv); err != nil {
 			return nil, err
 		}
 	}
-	if spec.prefix, err = m.text("prefix"); err != nil {
+	if spec.prefix, err = m.Text("prefix"); err != nil {
 		return nil, err
 	}
-	if spec.only, err = m.texts("only"); err != nil {
+	if spec.only, err = m.Texts("only"); err != nil {
 		return nil, err
 	}
-	if spec.loose, err = m.flag("loose"); err != nil {
+	if spec.loose, err = m.Flag("loose"); err != nil {
 		return nil, err
 	}
-	risk, err := m.text("risk")
+	risk, err := m.Text("risk")
 	if err != nil {
 		return nil, err
 	}
 	spec.risk = trajectory.Risk(risk)
-	if e, err := m.text("effect"); err != nil || e != "" {
+	if e, err := m.Text("effect"); err != nil || e != "" {
 		if err != nil {
 			return nil, err
 		}
 		spec.effect = trajectory.Effect(e)
 	}
-	if e, ok := m.get("effects"); ok {
-		v, err := e.value()
+	if e, ok := m.Get("effects"); ok {
+		v, err := e.JSON()
 		if err != nil {
 			return nil, err
 		}
@@ -398,7 +311,7 @@ func (t *Task) resolve(ctx context.Context, w *live.World) ([]trajectory.Tool, e
 		}
 		list, err := s.mcp.list(ctx, w)
 		if err != nil {
-			return nil, s.at.because(err)
+			return nil, s.at.Because(err)
 		}
 		out = append(out, list...)
 	}
@@ -418,7 +331,7 @@ func (t *Task) resolve(ctx context.Context, w *live.World) ([]trajectory.Tool, e
 // their effects is not trusted: they are external unless the task says
 // otherwise.
 func (m *mcpSpec) list(ctx context.Context, w *live.World) ([]trajectory.Tool, error) {
-	offered, err := w.Tools(ctx, resolveEnv(m.transport.Without("kind"), w.Environ))
+	offered, err := w.Tools(ctx, transport.ResolveEnv(m.transport.Without("kind"), w.Environ))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,376 @@
+package jobs
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/reprise-dev/reprise/engine/job"
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/keys"
+	"github.com/reprise-dev/reprise/kernel/blob"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+	ksign "github.com/reprise-dev/reprise/kernel/sign"
+)
+
+// opens yields the opens of the runs of an engine, newest first. A run whose
+// open cannot be read is passed over: who asks for it by name is told.
+func opens(ctx context.Context, store drive.Store, engine string) iter.Seq2[*ledger.Opened, error] {
+	return func(yield func(*ledger.Opened, error) bool) {
+		for info, err := range store.Runs(ctx) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			o, err := drive.NewReader(store, info.Run).Open(ctx, 0)
+			if fault.ClassOf(err) == fault.ClassUnavailable || ctx.Err() != nil {
+				yield(nil, errors.Join(err, ctx.Err()))
+				return
+			}
+			if err == nil && o.Body.Get("engine").Str() == engine && !yield(o, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Stored is a job of a store.
+type Stored struct {
+	Run        ledger.RunID
+	Title      string
+	JobID      string
+	Seed       string
+	Tenant     string
+	Snapshots  map[job.Kind]string // ids
+	Done       bool
+	Status     string
+	Replayable bool
+	Missing    []string
+	Last       ledger.Ref
+}
+
+// List yields the jobs of a store, newest first.
+func List(ctx context.Context, store drive.Store) iter.Seq2[*Stored, error] {
+	return func(yield func(*Stored, error) bool) {
+		for o, err := range opens(ctx, store, job.Engine) {
+			var s *Stored
+			if err == nil {
+				s, err = stored(ctx, store, o)
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Find returns a job of a store.
+func Find(ctx context.Context, store drive.Store, id ledger.RunID) (*Stored, error) {
+	o, err := opened(ctx, store, id)
+	if err != nil {
+		return nil, err
+	}
+	return stored(ctx, store, o)
+}
+
+func stored(ctx context.Context, store drive.Store, o *ledger.Opened) (*Stored, error) {
+	d := o.Data()
+	s := &Stored{
+		Run: o.Run, Title: o.Body.Get("title").Str(), JobID: d.Get("job_id").Str(), Seed: d.Get("job_seed").Str(), Tenant: d.Get("tenant").Str(),
+		Snapshots: map[job.Kind]string{}, Status: "waiting",
+	}
+	for _, k := range job.Kinds() {
+		s.Snapshots[k] = d.Get(k.Field()).Str()
+	}
+	at, err := store.At(ctx, o.Run)
+	if err != nil {
+		return nil, err
+	}
+	s.Last = ledger.Ref{Run: o.Run, N: at.Count - 1, ID: at.Last}
+	last, err := drive.NewReader(store, o.Run).Open(ctx, s.Last.N)
+	if err != nil || last.Kind != ledger.KindSeal {
+		return s, nil //nolint:nilerr // an entry that cannot be read is for the verification to report
+	}
+	s.Done, s.Status = true, last.Body.Get("status").Str()
+	s.Replayable, _ = last.Data().Get("replayable").AsBool()
+	for _, m := range last.Data().Get("missing").Elems() {
+		s.Missing = append(s.Missing, m.Str())
+	}
+	return s, nil
+}
+
+// Subjects returns what a halt of the job may name: its snapshots, in the order
+// of the document, and its run.
+func (s *Stored) Subjects() []string {
+	var out []string
+	for _, k := range job.Kinds() {
+		if id := s.Snapshots[k]; id != "" {
+			out = append(out, id)
+		}
+	}
+	return append(out, string(s.Run))
+}
+
+// Materials is what a replay needs of a job, read from its run. It implements
+// [job.Materials].
+type Materials struct {
+	ctx  context.Context //nolint:containedctx // of the one replay that it lives for
+	keys *keys.Keys
+	read *drive.Reader
+
+	log       *content
+	snapshots map[string]*content
+	events    map[string]*content
+	outputs   map[string]*content
+}
+
+// content is a content of an entry.
+type content struct {
+	o *ledger.Opened
+	i int
+}
+
+// ReadMaterials finds what a run holds for a replay. The bytes are read when
+// they are asked for. Keys may be nil: then no server key is at hand.
+func ReadMaterials(ctx context.Context, store drive.Store, run ledger.RunID, k *keys.Keys) (*Materials, error) {
+	m := &Materials{
+		ctx: ctx, keys: k, read: drive.NewReader(store, run),
+		snapshots: map[string]*content{}, events: map[string]*content{}, outputs: map[string]*content{},
+	}
+	for e, err := range store.Read(ctx, run, 0) {
+		if err != nil {
+			return nil, err
+		}
+		o, err := ledger.Parse(e)
+		if err != nil {
+			return nil, err
+		}
+		m.add(&o)
+	}
+	return m, nil
+}
+
+func (m *Materials) add(o *ledger.Opened) {
+	held := func(name string) *content {
+		if i := o.Attachment(name); i >= 0 {
+			return &content{o, i}
+		}
+		return nil
+	}
+	d := o.Data()
+	switch {
+	case o.Kind == ledger.KindOpen:
+		for _, k := range job.Kinds() {
+			if c := held("snapshot." + string(k)); c != nil {
+				m.snapshots[d.Get(k.Field()).Str()] = c
+			}
+		}
+	case o.Kind == ledger.KindResult && o.Body.Get("name").Str() == job.LogResult:
+		m.log = held(job.LogContent)
+	case d.Has("event_id"):
+		if c := held("event"); c != nil {
+			m.events[d.Get("event_id").Str()] = c
+		}
+		if c := held(job.OutputContent); c != nil && o.Body.Get("name").Str() == job.EventOutput {
+			if b, err := m.bytes(m.events[d.Get("event_id").Str()], ""); err == nil {
+				if v, err := canon.Parse(b); err == nil {
+					m.outputs[v.Get("payload").Get("agent_output_id").Str()] = c
+				}
+			}
+		}
+	}
+}
+
+func (m *Materials) bytes(c *content, what string) ([]byte, error) {
+	if c == nil {
+		return nil, fault.New(job.ErrNoMaterial, "jobs.Materials", "there is no %s", what)
+	}
+	b, err := m.read.Bytes(m.ctx, c.o, c.i)
+	switch {
+	case err == nil:
+		return b, nil
+	case errors.Is(err, ledger.ErrAbsent), gone(err):
+		return nil, fault.Wrap(job.ErrNoMaterial, "jobs.Materials", err, "%s", what)
+	case fault.ClassOf(err) == fault.ClassIntegrity:
+		return nil, fault.Wrap(job.ErrIntegrity, "jobs.Materials", err, "%s is not what was recorded", what)
+	default:
+		return nil, err
+	}
+}
+
+// gone reports whether a chunk is not there, or the key that it was kept under.
+func gone(err error) bool {
+	return errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrScopeNotFound)
+}
+
+// lenient is a store in which a chunk that is not there is withheld: whether it
+// should be there is not for the verification of a ledger to say.
+type lenient struct {
+	drive.Store
+	lost *bool // whether one was asked for
+}
+
+func (s lenient) Get(ctx context.Context, scope string, id canon.Digest) ([]byte, error) {
+	b, err := s.Store.Get(ctx, scope, id)
+	if gone(err) {
+		*s.lost = true
+		return nil, fault.Wrap(ledger.ErrAbsent, "jobs.lenient", err, "chunk %s", id)
+	}
+	return b, err
+}
+
+// search looks into a store for why chunks that entries lead to are not there.
+type search struct {
+	ctx    context.Context //nolint:containedctx // of the one search that it lives for
+	store  drive.Store
+	wanted map[canon.Digest]bool // chunks that entries lead to
+	scopes map[string]bool       // true: its key is gone, and all of it was erased
+	lost   []*content            // contents of which a chunk is not there
+}
+
+// misled refuses a run in which something was changed so that it looks as if it
+// were missing. Chunks and entries become durable together: a chunk that no
+// entry leads to, or that is what a lost content should be, says that what leads
+// to it was changed. What is missing and is nothing that a replay asks for was
+// taken away, unless all of its scope was erased.
+func misled(ctx context.Context, store drive.Store, run ledger.RunID) error {
+	s := &search{ctx: ctx, store: store, wanted: map[canon.Digest]bool{}, scopes: map[string]bool{}}
+	for e, err := range store.Read(ctx, run, 0) {
+		if err != nil {
+			return err
+		}
+		o, err := ledger.Parse(e)
+		if err != nil {
+			return err
+		}
+		for i := range o.Parts {
+			if err := s.look(&o, i); err != nil {
+				return err
+			}
+		}
+	}
+	for _, c := range s.lost {
+		if name := c.o.Att[c.i].Name; !isMaterial(c.o.Kind, name) && !s.scopes[c.o.Parts[c.i].Scope] {
+			return fault.New(job.ErrIntegrity, "jobs.Replay", "the content %s of entry %d is not there, and was not erased", name, c.o.N)
+		}
+	}
+	return s.stray()
+}
+
+func isMaterial(k ledger.Kind, name string) bool {
+	switch k {
+	case ledger.KindOpen, ledger.KindDecision, ledger.KindPendingApproval, ledger.KindResult:
+		return name == job.LogContent || name == "event" || name == job.OutputContent || strings.HasPrefix(name, "snapshot.")
+	default:
+		return false
+	}
+}
+
+// look follows the recipe of a content.
+func (s *search) look(o *ledger.Opened, i int) error {
+	p := o.Parts[i]
+	if _, known := s.scopes[p.Scope]; !known {
+		_, err := s.store.Scope(s.ctx, p.Scope, nil)
+		if err != nil && !gone(err) {
+			return err
+		}
+		s.scopes[p.Scope] = err != nil
+	}
+	if p.Recipe == nil {
+		return nil
+	}
+	err := blob.Rebuild(p, func(id canon.Digest) ([]byte, error) {
+		s.wanted[id] = true
+		return s.store.Get(s.ctx, p.Scope, id)
+	}, io.Discard)
+	if gone(err) {
+		s.lost = append(s.lost, &content{o, i})
+		return nil
+	}
+	return err
+}
+
+// stray refuses chunks that should have been led to.
+func (s *search) stray() error {
+	for scope := range s.scopes {
+		for id, err := range s.store.List(s.ctx, scope) {
+			if err != nil {
+				return err
+			}
+			b, err := s.store.Get(s.ctx, scope, id)
+			if err != nil {
+				return err
+			}
+			held := slices.ContainsFunc(s.lost, func(c *content) bool {
+				p := c.o.Parts[c.i]
+				return p.Scope == scope && c.o.Att[c.i].Holds(p.Salt, b)
+			})
+			if held || !s.wanted[id] {
+				return fault.New(job.ErrIntegrity, "jobs.Replay", "no entry leads to the chunk %s, and what an entry leads to instead is not there", id)
+			}
+		}
+	}
+	return nil
+}
+
+// Log implements [job.Materials].
+func (m *Materials) Log() ([]byte, error) { return m.bytes(m.log, "reflective log") }
+
+// Snapshot implements [job.Materials].
+func (m *Materials) Snapshot(id string) ([]byte, error) {
+	return m.bytes(m.snapshots[id], "snapshot "+id)
+}
+
+// Event implements [job.Materials].
+func (m *Materials) Event(ref job.EventRef) ([]byte, error) {
+	return m.bytes(m.events[ref.ID], "event "+ref.ID)
+}
+
+// Output implements [job.Materials].
+func (m *Materials) Output(id string) ([]byte, error) {
+	return m.bytes(m.outputs[id], "output "+id)
+}
+
+// Key implements [job.Materials].
+func (m *Materials) Key(id string) (job.Key, error) {
+	if m.keys == nil {
+		return job.Key{}, fault.New(job.ErrNoMaterial, "jobs.Materials", "no server keys are at hand")
+	}
+	k, err := m.keys.FindServer(id)
+	if errors.Is(err, keys.ErrNotFound) {
+		return job.Key{}, fault.Wrap(job.ErrNoMaterial, "jobs.Materials", err, "server key %s", id)
+	}
+	return job.Key{ID: k.ID, Secret: k.Secret}, err
+}
+
+// ReadLog returns the reflective log of a job that is over.
+func ReadLog(ctx context.Context, store drive.Store, run ledger.RunID) (*job.Log, []byte, error) {
+	m, err := ReadMaterials(ctx, store, run, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := m.Log()
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := job.ParseLog(b)
+	return l, b, err
+}
+
+// ReadKey reads a public key: 64 hexadecimal digits, or a file in PEM form.
+func ReadKey(path, text string) (ksign.PublicKey, error) {
+	if raw, err := hex.DecodeString(text); err == nil && len(raw) == 32 {
+		return ksign.ParseKey(raw)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return ksign.PublicKey{}, fault.New(ErrFile, "jobs.ReadKey", "%q is neither a public key of 64 hexadecimal digits nor a file", text)
+	}
+	return keys.ReadPublicFile(path)
+}
