@@ -27,14 +27,19 @@ const (
 
 // forward sends the request on and gives the answer to the client as it
 // comes; the last byte of it only when the outcome is durable.
-func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Request, to route, b *body, x *drive.Exchange) {
+func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Request, to route, b *body, x *drive.Exchange, ch *changed) {
 	// The upstream is not left as soon as the client is gone: many clients
 	// close when they have read the event that says the end, and the end
 	// itself is just behind it.
 	up, leave := context.WithCancel(ctx)
 	defer leave()
 	defer context.AfterFunc(r.Context(), func() { time.AfterFunc(h.p.o.Grace, leave) })()
-	resp, err := h.p.out.RoundTrip(h.outgoing(up, r, b))
+	out := h.outgoing(up, r, b)
+	if ch != nil {
+		h.p.sets.made(ch)
+		ch.apply(out)
+	}
+	resp, err := h.p.out.RoundTrip(out)
 	if err != nil {
 		h.unreachable(ctx, w, r, x, err)
 		return
@@ -91,7 +96,7 @@ func (h *handler) outgoing(ctx context.Context, r *http.Request, b *body) *http.
 		b.mu.Lock()
 		b.holders++
 		b.mu.Unlock()
-		out.Body = &sending{Reader: *bytes.NewReader(b.b), b: b}
+		out.Body = &sending{r: bytes.NewReader(b.b), b: b}
 	}
 	return out.WithContext(ctx)
 }
@@ -105,14 +110,31 @@ func basic(u *url.Userinfo) string {
 
 // sending is a request body on its way to the upstream.
 type sending struct {
-	bytes.Reader
-	b    *body
-	once sync.Once
+	mu sync.Mutex // the transport may close it while it reads
+	r  *bytes.Reader
+	b  *body
+}
+
+// Read implements [io.Reader].
+func (s *sending) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.r == nil {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	return s.r.Read(p)
 }
 
 // Close implements [io.Closer]; the transport calls it when it reads no more.
 func (s *sending) Close() error {
-	s.once.Do(s.b.release)
+	s.mu.Lock()
+	open := s.r != nil
+	s.r = nil
+	s.mu.Unlock()
+	if open {
+		s.b.leave()
+		s.b.release()
+	}
 	return nil
 }
 
