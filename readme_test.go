@@ -45,6 +45,11 @@ func TestTrajectoryWalkthrough(t *testing.T) {
 	testPage(t, "docs/trajectory.md")
 }
 
+func TestJobWalkthrough(t *testing.T) {
+	t.Parallel()
+	testPage(t, "docs/job.md")
+}
+
 func TestREADMEHarnessPassesAGoodPage(t *testing.T) {
 	t.Parallel()
 	testPage(t, "testdata/readme/good.md")
