@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/archive"
+	"github.com/reprise-dev/reprise/internal/jobs"
 	"github.com/reprise-dev/reprise/internal/trajectories"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -75,7 +76,7 @@ OpenThymos itself says of the file.`,
 // verifyOptions reads what is asked of the evidence, and which keys are
 // trusted.
 func (a *app) verifyOptions(f verifyFlags) (*archive.VerifyOptions, error) {
-	o := &archive.VerifyOptions{Partial: f.partial, Check: trajectories.Check(trajectory.Pins{})}
+	o := &archive.VerifyOptions{Partial: f.partial, Check: engines()}
 	asked, given, err := level(f.level)
 	if err != nil {
 		return nil, err
@@ -98,6 +99,17 @@ func (a *app) verifyOptions(f verifyFlags) (*archive.VerifyOptions, error) {
 		o.Roots, o.Manifests = own.Roots(), own.Manifests()
 	}
 	return o, nil
+}
+
+// engines chooses what the engine of a run checks of it.
+func engines() func(ledger.Opened) (ledger.Check, error) {
+	trajectory := trajectories.Check(trajectory.Pins{})
+	return func(open ledger.Opened) (ledger.Check, error) {
+		if c, err := jobs.Check(open); c != nil || err != nil {
+			return c, err
+		}
+		return trajectory(open)
+	}
 }
 
 func (a *app) verify(ctx context.Context, what string, f verifyFlags) error {

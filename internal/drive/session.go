@@ -43,6 +43,10 @@ type Opening struct {
 	Data   canon.Value // what the engine says beside
 	Source *ledger.Ref // of a branch or a replay: the last entry that it stands on
 	Parent *ledger.Ref // of a delegated run: the call that it answers
+	// Refs are further places that the run stands on, such as the ledger that
+	// says who may act in it. They are written, exports follow them, and no
+	// engine decides by them.
+	Refs []effect.Place
 
 	Contents []ledger.Content // what is too large for Data
 
@@ -141,6 +145,9 @@ func Open(ctx context.Context, cfg Config, o Opening) (*Session, error) {
 	}
 	if o.Parent != nil {
 		refs = refs.With("parent", o.Parent.Value())
+	}
+	for _, p := range o.Refs {
+		refs = refs.With(p.Name, p.Ref.Value())
 	}
 	s.w.declare(cfg.Manifests)
 	_, g, err := s.append(ledger.KindOpen, body, refs, o.Contents)

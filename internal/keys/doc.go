@@ -10,6 +10,7 @@
 //	actors/<name>.pem      keys of people and services that sign acts
 //	committers/<name>.pem  keys that sign the commits of trajectories
 //	agents/<id>.pem        keys of the subjects of writs
+//	server/<name>.pem      server keys, for what only operations may check
 //
 // First use makes all of it in a folder beside and renames that, so that of
 // two processes which begin at the same time both get the same keys. A change

@@ -1,0 +1,381 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise/engine/job"
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/insight"
+	"github.com/reprise-dev/reprise/internal/jobs"
+	"github.com/reprise-dev/reprise/internal/live"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/govern"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+func (a *app) jobCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "job", Short: "Run seeded jobs, and replay them bit for bit", GroupID: "govern",
+		Long: `Run seeded jobs, and replay them bit for bit.
+
+Every decision of a job follows from its seed, its input, five signed snapshots
+and the ordered events: which agent is asked, how far it is trusted, what is
+remembered. At the end the job says whether it can be replayed, and what lacks
+if not.`,
+		Example: example("reprise job run job.yaml", "reprise job replay last --mode production", "reprise job missing"),
+		Args:    exactly(0, "run, resume, show, log, replay or missing"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.jobRun(), a.jobResume(), a.jobShow(), a.jobLog(), a.jobReplay(), a.jobMissing())
+	return cmd
+}
+
+// jobRunner returns what runs jobs in the store, with the user's keys and
+// environment.
+func (s *opened) jobRunner() (*jobs.Runner, error) {
+	k, err := s.a.openKeys()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := s.config(k)
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	return &jobs.Runner{
+		Config: cfg, Keys: k, World: live.World{Now: s.a.now, Rand: s.a.rand, Environ: s.a.lookup},
+		Progress: func(e jobs.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			s.a.jobLine(&e)
+		},
+	}, nil
+}
+
+// jobLine says what happens now, one line a step.
+func (a *app) jobLine(e *jobs.Event) {
+	switch {
+	case e.Kind == ledger.KindCall:
+		a.sayf("  %s %s\n", a.err.dim("asks"), a.err.name(clean(e.Name)))
+	case e.Name == job.EventRouter:
+		out := e.Data.Get("router_output")
+		who := out.Get("selected_agent").Str()
+		if who == "" {
+			who = out.Get("error").Str()
+		}
+		a.sayf("  routes to %s\n", a.err.name(clean(who)))
+	case e.Name == job.AgentTimeout, e.Name == job.AgentException:
+		a.sayf("  %s %s: %s\n", a.err.bad(strings.ToLower(strings.ReplaceAll(e.Name, "_", " "))), clean(e.Data.Get("node_id").Str()), clean(e.Data.Get("payload").String()))
+	case e.Kind == ledger.KindPendingApproval:
+		a.sayf("  %s\n", a.err.warn("waits for approval"))
+	case e.Name == job.EventFact:
+		a.sayf("  %s %s\n", a.err.good("remembers"), clean(e.Data.Get("key").Str()))
+	}
+}
+
+func (a *app) jobRun() *cobra.Command {
+	return &cobra.Command{
+		Use: "run JOB.yaml", Short: "Begin a job and go on until it is done or waits",
+		Long: `Begin a job and go on until it is done or waits for the council. Waiting is no
+error: the process ends with status 0 and prints what to type next. The status
+is 4 if the job ended without an answer.`,
+		Example: example("reprise job run job.yaml"),
+		Args:    exactly(1, "a job file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			j, err := jobs.Read(args[0])
+			if err != nil {
+				return err
+			}
+			s, err := a.openNew(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			r, err := s.jobRunner()
+			if err != nil {
+				return err
+			}
+			res, err := r.Start(cmd.Context(), j)
+			return s.jobResult(res, err)
+		},
+	}
+}
+
+func (a *app) jobResume() *cobra.Command {
+	return &cobra.Command{
+		Use: "resume JOB", Short: "Go on with a job that waits, or whose process was killed",
+		Example: example("reprise job resume last"),
+		Args:    exactly(1, "a job"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.onJob(cmd.Context(), args[0], func(ctx context.Context, r *jobs.Runner, run ledger.RunID) (*jobs.Result, error) {
+				return r.Resume(ctx, run)
+			})
+		},
+	}
+}
+
+// onJob does something to a job, and says where it stands then.
+func (a *app) onJob(ctx context.Context, name string, do func(context.Context, *jobs.Runner, ledger.RunID) (*jobs.Result, error)) error {
+	s, err := a.openOld(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	run, err := s.findJob(ctx, name)
+	if err != nil {
+		return err
+	}
+	r, err := s.jobRunner()
+	if err != nil {
+		return err
+	}
+	res, err := do(ctx, r, run)
+	return s.jobResult(res, err)
+}
+
+// findJob resolves the name of a job: as of any run, but last is the newest
+// job, whatever was run since.
+func (s *opened) findJob(ctx context.Context, name string) (ledger.RunID, error) {
+	if name != "last" {
+		info, err := s.find(ctx, name)
+		return info.Run, err
+	}
+	for j, err := range jobs.List(ctx, s) {
+		if err != nil {
+			return "", err
+		}
+		return j.Run, nil
+	}
+	return "", fault.New(insight.ErrNoRun, "cli.job", "the store holds no job")
+}
+
+// jobResult prints where a job stands, and how to go on.
+func (s *opened) jobResult(res *jobs.Result, err error) error {
+	a := s.a
+	if err != nil && res != nil && res.Run != "" && !res.Done {
+		a.sayf("%s the job stands still where it was; go on with\n", a.err.warn("‖"))
+		a.next(a.stderr, a.err, "job resume "+short(res.Run)+a.flag())
+	}
+	if err != nil {
+		if errors.Is(err, drive.ErrSealed) {
+			return fault.New(drive.ErrSealed, "cli.job", "the job is over and takes nothing more")
+		}
+		return err
+	}
+	if a.json {
+		a.print(jobValue(res))
+		return res.Err()
+	}
+	id := short(res.Run)
+	switch {
+	case res.Pending != nil:
+		q := res.Pending
+		a.printf("%s job %s waits for approval\n", a.out.warn("‖"), a.out.name(id))
+		a.printf("  %s %s of %s, %s risk: %s\n  %s\n", a.out.warn("asks for"), clean(q.Action), clean(q.Origin), clean(string(q.Class)), clean(q.Justification), clean(q.Payload.String()))
+		a.next(a.stdout, a.out, "govern vote "+id+a.flag(), "govern vote "+id+a.flag()+" --deny")
+	case !res.Done:
+		a.printf("%s job %s waits for %s\n", a.out.warn("‖"), a.out.name(id), clean(res.Waiting))
+		a.next(a.stdout, a.out, "job resume "+id+a.flag())
+	default:
+		mark := a.out.good("■")
+		if res.Status != jobs.StatusDone {
+			mark = a.out.bad("■")
+		}
+		a.printf("%s job %s %s after %s\n", mark, a.out.name(id), res.Status, plural(int64(len(res.Log.Iterations)), "iteration"))
+		a.printf("  %s\n", clean(res.Log.Final))
+		a.replayable(res.Log.Replayable, res.Log.Missing)
+		a.next(a.stdout, a.out, "job show "+id+a.flag(), "job replay "+id+a.flag()+" --mode production")
+	}
+	return res.Err()
+}
+
+func (a *app) replayable(yes bool, missing []string) {
+	a.printf("  REPLAYABLE: %v\n", yes)
+	for _, m := range missing {
+		a.printf("    %s %s\n", a.out.warn("missing"), clean(m))
+	}
+}
+
+func jobValue(res *jobs.Result) canon.Value {
+	v := canon.Object(
+		canon.M("run", canon.String(string(res.Run))),
+		canon.M("job_id", canon.String(res.JobID)),
+		canon.M("status", canon.String(res.Status)),
+		canon.M("done", canon.Bool(res.Done)),
+		canon.M("waiting", canon.String(res.Waiting)))
+	if q := res.Pending; q != nil {
+		v = v.With("pending", canon.Object(
+			canon.M("action", canon.String(q.Action)), canon.M("class", canon.String(string(q.Class))), canon.M("origin", canon.String(q.Origin)),
+			canon.M("payload", q.Payload), canon.M("request_id", canon.String(q.ID()))))
+	}
+	if l := res.Log; l != nil {
+		v = v.With("final_answer", canon.String(l.Final)).With("error", canon.String(l.Error)).With("replayable", canon.Bool(l.Replayable)).
+			With("missing", texts(l.Missing)).With("iterations", canon.Int(int64(len(l.Iterations))))
+	}
+	return v
+}
+
+func texts(list []string) canon.Value {
+	out := make([]canon.Value, len(list))
+	for i, s := range list {
+		out[i] = canon.String(s)
+	}
+	return canon.Array(out...)
+}
+
+func (a *app) jobShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show [JOB]", Short: "Print a job: what was decided, by whom it was answered, whether it can be replayed",
+		Example: example("reprise job show last", "reprise job show last --json"),
+		Args:    between(0, 1, "a job"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withLog(cmd.Context(), args, func(j *jobs.Stored, l *job.Log, _ []byte) error { return a.showJob(j, l) })
+		},
+	}
+}
+
+func (a *app) jobLog() *cobra.Command {
+	return &cobra.Command{
+		Use: "log [JOB]", Short: "Print the reflective log of a job, byte for byte",
+		Long: `Print the reflective log of a job, byte for byte as it was signed: canonical
+JSON with nine decimals.`,
+		Example: example("reprise job log last", "reprise job log last | jq .iteration_trace"),
+		Args:    between(0, 1, "a job"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withLog(cmd.Context(), args, func(_ *jobs.Stored, _ *job.Log, b []byte) error {
+				a.printed = true
+				_, err := fmt.Fprintf(a.stdout, "%s\n", b)
+				return err
+			})
+		},
+	}
+}
+
+func (a *app) withLog(ctx context.Context, args []string, do func(*jobs.Stored, *job.Log, []byte) error) error {
+	s, err := a.openOld(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	name := argument(args, 0)
+	if name == "" {
+		name = "last"
+	}
+	run, err := s.findJob(ctx, name)
+	if err != nil {
+		return err
+	}
+	j, err := jobs.Find(ctx, s, run)
+	if err != nil {
+		return err
+	}
+	if !j.Done {
+		return fault.New(jobs.ErrUnfinished, "cli.job", "job %s is not over, so that there is no log yet", short(run))
+	}
+	l, b, err := jobs.ReadLog(ctx, s, run)
+	if err != nil {
+		return err
+	}
+	return do(j, l, b)
+}
+
+func (a *app) showJob(j *jobs.Stored, l *job.Log) error {
+	if a.json {
+		v, err := l.Bytes()
+		if err != nil {
+			return err
+		}
+		log, err := canon.Parse(v)
+		if err != nil {
+			return err
+		}
+		a.print(canon.Object(canon.M("run", canon.String(string(j.Run))), canon.M("status", canon.String(j.Status)), canon.M("log", log)))
+		return nil
+	}
+	a.printf("job %s %s · seed %s · %s\n", a.out.name(short(j.Run)), clean(j.Title), clean(string(l.Seed)), j.Status)
+	for _, it := range l.Iterations {
+		who, state := it.Router.Get("selected_agent").Str(), a.out.good("answered")
+		switch {
+		case it.Router.Get("error").Str() != "":
+			who, state = it.Router.Get("error").Str(), a.out.bad("not routed")
+		case it.OutputID == "" && len(it.Failures) > 0:
+			state = a.out.bad("failed")
+		case it.OutputID == "":
+			state = a.out.bad("not run")
+		}
+		a.printf("  %d %s %s", it.Number, state, a.out.name(clean(who)))
+		if text := it.Output.Get("text").Str(); text != "" {
+			a.printf(": %s", clean(cut(text, max(20, a.out.width-40))))
+		}
+		a.printf("\n")
+	}
+	for _, w := range l.Writes {
+		a.printf("  wrote %s %s\n", clean(w.Type), clean(w.ID))
+	}
+	a.printf("  %s %s\n", a.out.dim("answer"), clean(l.Final))
+	a.printf("  %s\n", a.out.dim(fmt.Sprintf("%d events, key %s", len(l.Events), clean(l.KeyID))))
+	for _, w := range l.Warnings {
+		a.printf("  %s the snapshot has no %s; the default was taken\n", a.out.warn("warning"), clean(w))
+	}
+	a.replayable(l.Replayable, l.Missing)
+	return nil
+}
+
+func (a *app) jobMissing() *cobra.Command {
+	return &cobra.Command{
+		Use: "missing", Short: "List the jobs that cannot be replayed, and what each lacks",
+		Example: example("reprise job missing", "reprise job missing --json"),
+		Args:    exactly(0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			s, err := a.openOld(ctx)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			var list []canon.Value
+			for j, err := range jobs.List(ctx, s) {
+				if err != nil {
+					return err
+				}
+				if !j.Done || j.Replayable {
+					continue
+				}
+				list = append(list, canon.Object(canon.M("run", canon.String(string(j.Run))), canon.M("title", canon.String(j.Title)), canon.M("missing", texts(j.Missing))))
+				if a.json {
+					continue
+				}
+				a.printf("%s %s\n", a.out.name(short(j.Run)), clean(j.Title))
+				for _, m := range j.Missing {
+					a.printf("  %s %s\n", a.out.warn("missing"), clean(m))
+				}
+			}
+			if a.json {
+				a.print(canon.Object(canon.M("jobs", canon.Array(list...))))
+			} else if len(list) == 0 {
+				a.sayf("every job that is over can be replayed\n")
+			}
+			return nil
+		},
+	}
+}
+
+// verbOf reads how somebody votes.
+func verbOf(deny, abstain bool) (govern.Verb, error) {
+	switch {
+	case deny && abstain:
+		return "", fault.New(ErrUsage, "cli.govern", "--deny and --abstain are two votes")
+	case deny:
+		return govern.Deny, nil
+	case abstain:
+		return govern.Abstain, nil
+	}
+	return govern.Approve, nil
+}

@@ -1,0 +1,22 @@
+// Package jobs runs and replays jobs over a store: it is what stands between
+// the pure engine of jobs and files, keys, agents, people and the network.
+//
+// A [Job] is what a person writes, in YAML. A [Runner] seals its snapshots with
+// the server key, opens the run, calls the agents, and takes to it what the
+// council says. [Open] reads what a run has left behind.
+//
+// # Governance
+//
+// A [Governance] is the ledger of a tenant in a store, a run that is never
+// sealed: who may act, what was asked for, what the council said, what stands
+// still. It is a fold of its entries; every act in it is signed. Each replay
+// asks there first and reports there at the end.
+//
+// # Replays
+//
+// [Service.Replay] is the one way to a replay, from the command line as over
+// HTTP. It records a signed REPLAY_REQUEST, also of those who may not; runs the
+// engine's replay over what the store holds; appends each step of it to an
+// audit run of its own as it comes; and records the REPLAY_RESULT and, if
+// something is not what was signed, the halt.
+package jobs

@@ -1,0 +1,489 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/reprise-dev/reprise/engine/job"
+	"github.com/reprise-dev/reprise/internal/archive"
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
+	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/govern"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+const (
+	// ErrMode means that somebody may not run a replay in that mode. Ask for the
+	// approval that the message names.
+	ErrMode fault.Denied = "jobs.replay_denied"
+	// ErrUnfinished means that a job is not over: there is nothing to replay yet.
+	ErrUnfinished fault.Conflict = "jobs.not_over"
+)
+
+const (
+	// EngineReplay is the engine of the audit of a replay.
+	EngineReplay = "job.replay"
+
+	// EventDivergence and EventTimeout are entries of the audit, besides its
+	// steps (M-63, M-103).
+	EventDivergence = "REPLAY_DIVERGENCE"
+	EventTimeout    = "REPLAY_TIMEOUT"
+
+	stepMedia   = "application/vnd.reprise.job-replay-step.v1+json; profile=mace-fixed9"
+	resultMedia = "application/vnd.reprise.job-replay-result.v1+json; profile=mace-fixed9"
+)
+
+// ReplayRequest is what somebody asks of the replay service.
+type ReplayRequest struct {
+	Run  ledger.RunID
+	By   Act
+	Mode job.Mode // empty: audit
+
+	// Rerun are the nodes or iterations whose agents run again, in reexecute;
+	// "all" is all of them.
+	Rerun []string
+	// Mocks are outputs that stand in for those that were not kept, by node or
+	// iteration id.
+	Mocks map[string][]byte
+	// Force goes on behind divergences, with the votes on the request whose id
+	// begins with Approval. Approval also names the request that a council has
+	// approved for production.
+	Force    bool
+	Approval string
+
+	MaxTime       time.Duration // may only lower the limit of the snapshot; 0: as it is
+	MaxIterations int64
+
+	// DSR says that this is for a data subject: an audit which shows to an admin
+	// what is redacted, and records that it did.
+	DSR bool
+}
+
+// value is what of the request is signed.
+func (q *ReplayRequest) value(s *Stored) canon.Value {
+	var mocks []string
+	for name := range q.Mocks {
+		mocks = append(mocks, name)
+	}
+	slices.Sort(mocks)
+	return canon.Object(
+		canon.M("approval", canon.String(q.Approval)),
+		canon.M("dsr", canon.Bool(q.DSR)),
+		canon.M("force_continue", canon.Bool(q.Force)),
+		canon.M("job_id", canon.String(s.JobID)),
+		canon.M("max_iterations", canon.Int(q.MaxIterations)),
+		canon.M("max_time_ms", canon.Int(q.MaxTime.Milliseconds())),
+		canon.M("mocks", names(mocks)),
+		canon.M("mode", canon.String(string(q.Mode))),
+		canon.M("rerun", names(q.Rerun)),
+		canon.M("run", canon.String(string(s.Run))))
+}
+
+// Replayed is what came of a request.
+type Replayed struct {
+	Request string       // its id; empty: it was not recorded
+	Audit   ledger.RunID // empty: the replay did not begin
+	Mode    job.Mode
+	Result  *job.Result // nil: the replay did not begin
+	Err     error       // of the replay; its code is the result's
+	Steps   []job.Step
+	Shown   []Shown // in a replay for a data subject
+}
+
+// Authoritative reports whether the result counts.
+func (r *Replayed) Authoritative() bool {
+	return r.Result != nil && r.Result.Authoritative && r.Err == nil
+}
+
+// Replay answers a request for a replay: it checks who asks, records that they
+// do, replays, and records what came of it. The error is that of the replay if
+// one took place; what is known then is returned beside it.
+func (r *Runner) Replay(ctx context.Context, q ReplayRequest) (*Replayed, error) {
+	mode, err := job.ParseMode(string(q.Mode))
+	if err != nil {
+		return nil, err
+	}
+	q.Mode = mode
+	s, err := r.subject(ctx, q.Run)
+	if err != nil {
+		return nil, err
+	}
+	g, err := OpenGovernance(ctx, r.Config, r.Keys, s.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	p := &replaying{r: r, q: q, job: s, g: g, out: &Replayed{Mode: mode}}
+	if err := p.ask(ctx); err != nil {
+		return p.out, err
+	}
+	if err := p.allowed(ctx); err != nil {
+		return p.out, errors.Join(err, p.close(ctx, err))
+	}
+	return p.out, p.run(ctx)
+}
+
+// subject returns the job that is to be replayed. One whose open cannot be read
+// is known by its run alone.
+func (r *Runner) subject(ctx context.Context, run ledger.RunID) (*Stored, error) {
+	s, err := Find(ctx, r.Config.Store, run)
+	switch {
+	case err == nil && !s.Done:
+		return nil, fault.New(ErrUnfinished, "jobs.Replay", "job %s is not over", run)
+	case fault.ClassOf(err) == fault.ClassIntegrity:
+		return &Stored{Run: run, Snapshots: map[job.Kind]string{}}, nil
+	}
+	return s, err
+}
+
+// replaying is one replay.
+type replaying struct {
+	r     *Runner
+	q     ReplayRequest
+	job   *Stored
+	g     *Governance
+	asked *Request
+	audit *drive.Session
+	out   *Replayed
+}
+
+// ask records the request, signed (M-82). Who is on no roster is recorded too,
+// as somebody who tried.
+func (p *replaying) ask(ctx context.Context) error {
+	v := p.q.value(p.job)
+	var id string
+	err := p.g.append(ctx, func(st *standing) ([]line, error) {
+		m := govern.Matter{Ledger: st.id, Subject: p.job.JobID, Bound: requestDigest(v)}
+		if m.Subject == "" {
+			m.Subject = string(p.job.Run)
+			v = v.With("job_id", canon.String(m.Subject))
+			m.Bound = requestDigest(v)
+		}
+		roster, err := p.everybody(st)
+		if err != nil {
+			return nil, err
+		}
+		actor, act, err := signAct(&p.r.Config, p.r.Keys, roster, p.q.By, verbReplay, m, allRoles...)
+		if err != nil {
+			return nil, err
+		}
+		b, err := canon.Encode(act, canon.Foreign)
+		id = canon.SHA256(b).String()
+		return []line{{EventRequest, actor, canon.Object(canon.M("act", act), canon.M("request", v))}}, err
+	})
+	if err != nil {
+		return err
+	}
+	p.out.Request = id
+	p.asked, err = p.g.state.request(id)
+	return err
+}
+
+// everybody is the roster with whoever asks on it, so that the attempt of a
+// stranger can be signed and recorded.
+func (p *replaying) everybody(st *standing) (govern.Roster, error) {
+	as := p.q.By.As
+	if as == "" {
+		return st.roster, nil
+	}
+	key, err := p.r.Keys.Existing("actors", as)
+	if err != nil {
+		return st.roster, err
+	}
+	if _, ok := st.roster.FindKey(key.Public().ID()); ok {
+		return st.roster, nil
+	}
+	return govern.NewRoster(govern.Actor{ID: as, Key: key.Public(), Roles: []govern.Role{govern.Operator}, Tenant: st.tenant})
+}
+
+// allowed says whether the replay may begin: by who asks, and by what stands
+// still.
+func (p *replaying) allowed(ctx context.Context) error {
+	const op = "jobs.Replay"
+	may := func(roles ...govern.Role) bool {
+		return slices.ContainsFunc(p.asked.Roles, func(r govern.Role) bool { return slices.Contains(roles, r) })
+	}
+	switch {
+	case p.asked.Refused != nil:
+		return fault.New(p.asked.Refused, op, "%s may not ask for replays", p.asked.Actor)
+	case !may(govern.Operator, govern.Admin, govern.Auditor):
+		return fault.New(ErrMode, op, "replays are for operators, admins and auditors; %s is %v", p.asked.Actor, p.asked.Roles)
+	case p.q.DSR && p.q.Mode != job.Audit:
+		return fault.New(ErrMode, op, "a replay for a data subject is an audit")
+	case p.q.DSR && !may(govern.Admin):
+		return fault.New(job.ErrAccess, op, "in a replay for a data subject only an admin sees what is redacted")
+	case p.q.Mode == job.Production && !p.production():
+		return fault.New(ErrMode, op, "a production replay takes an admin and an auditor, or the council").With(
+			"request: " + p.asked.ID)
+	}
+	halts, err := p.halts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, h := range halts {
+		if err := h.Check(p.job.Subjects()...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// production reports whether a production replay was allowed: by votes on this
+// request's kind that somebody has given to an earlier one.
+func (p *replaying) production() bool {
+	votes := []govern.Admitted(nil)
+	if p.q.Approval != "" {
+		q, err := p.g.state.request(p.q.Approval)
+		if err != nil || q.Mode() != job.Production || q.Value.Get("run").Str() != string(p.job.Run) || q.Actor != p.asked.Actor {
+			return false
+		}
+		votes = q.Votes
+	}
+	return p.g.state.granted(p.asked, votes)
+}
+
+// halts returns what stands still in any governance ledger of the tenant: those
+// that came with a bundle count too.
+func (p *replaying) halts(ctx context.Context) ([]govern.Halts, error) {
+	runs, err := governances(ctx, p.r.Config.Store, p.job.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	out := []govern.Halts{p.g.state.halts}
+	for _, x := range runs {
+		if x.run == p.g.run {
+			continue
+		}
+		st, _, err := foldGovernance(ctx, p.r.Config.Store, x.run)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, st.halts)
+	}
+	return out, nil
+}
+
+// run replays, and appends every step to the audit as it comes.
+func (p *replaying) run(ctx context.Context) error {
+	begun := p.r.Config.Now()
+	source := p.job.Last
+	o := drive.Opening{
+		Engine: EngineReplay, Mode: string(p.q.Mode), Title: "replay of " + p.job.Title,
+		Data: canon.Object(
+			canon.M("job_id", canon.String(p.job.JobID)), canon.M("mode", canon.String(string(p.q.Mode))), canon.M("request_id", canon.String(p.out.Request))),
+		Refs: []effect.Place{{Name: "governance", Ref: p.g.last}},
+	}
+	if !source.ID.IsZero() {
+		o.Refs = append(o.Refs, effect.Place{Name: "replays", Ref: source})
+	}
+	var err error
+	if len(p.q.Rerun) > 0 {
+		if err = p.answers(ctx, &o); err != nil {
+			return errors.Join(err, p.close(ctx, err))
+		}
+	}
+	if p.audit, err = drive.Open(ctx, p.r.Config, o); err != nil {
+		return errors.Join(err, p.close(ctx, err))
+	}
+	p.out.Audit = p.audit.Run()
+	result, err := p.replay(ctx, begun)
+	p.out.Result, p.out.Err = result, err
+	if err == nil && p.q.DSR {
+		err = p.disclose(ctx)
+	}
+	return errors.Join(err, p.seal(ctx, err), p.close(ctx, err))
+}
+
+// answers makes the journal of the job answer what agents that run again ask
+// their models and tools.
+func (p *replaying) answers(ctx context.Context, o *drive.Opening) error {
+	journal, err := drive.ReadJournal(ctx, p.r.Config.Store, p.job.Run, -1)
+	if err != nil {
+		return err
+	}
+	o.From = p.job.Run
+	o.Sources = func(depth int, _ string) effect.Source {
+		if depth == 0 {
+			return effect.Live{}
+		}
+		return journal
+	}
+	return nil
+}
+
+func (p *replaying) replay(ctx context.Context, begun time.Time) (*job.Result, error) {
+	result := &job.Result{JobID: p.job.JobID, Mode: p.q.Mode}
+	if err := p.verify(ctx); err != nil {
+		result.Code = fault.CodeOf(err)
+		result.Affected = p.job.Subjects()
+		return result, err
+	}
+	m, err := ReadMaterials(ctx, p.r.Config.Store, p.job.Run, p.r.Keys)
+	if err != nil {
+		if fault.ClassOf(err) == fault.ClassIntegrity {
+			err = fault.Wrap(job.ErrIntegrity, "jobs.Replay", err, "the run cannot be read")
+			result.Code, result.Affected = fault.CodeOf(err), p.job.Subjects()
+		}
+		return result, err
+	}
+	opts := job.ReplayOptions{
+		Mode: p.q.Mode, Force: p.q.Force, MaxTime: p.q.MaxTime, MaxIterations: p.q.MaxIterations,
+		Elapsed: func() time.Duration { return p.r.Config.Now().Sub(begun) },
+	}
+	if p.q.Force && p.q.Approval != "" {
+		q, err := p.g.state.request(p.q.Approval)
+		if err != nil {
+			return result, err
+		}
+		opts.Approvals = q.Forced
+	}
+	if len(p.q.Mocks) > 0 {
+		opts.Mock = p.mock
+	}
+	if len(p.q.Rerun) > 0 {
+		again, err := p.rerun(ctx, m)
+		if err != nil {
+			return result, err
+		}
+		opts.Again = again.run
+	}
+	result, err = job.Replay(m, opts, func(s job.Step) error { return p.step(ctx, s) })
+	if errors.Is(err, job.ErrIntegrity) && len(result.Affected) == 0 && len(result.Missing) == 0 {
+		result.Affected = p.job.Subjects() // something of the job was changed, and nothing says that it was this or that
+	}
+	return result, err
+}
+
+func (p *replaying) mock(it job.Rerun) ([]byte, bool) {
+	for _, name := range []string{it.Iteration, it.Node} {
+		if b, ok := p.q.Mocks[name]; ok {
+			out, err := job.ParseAgentOutput(b)
+			if err != nil {
+				return nil, false
+			}
+			kept, err := canon.Encode(out.Value(), canon.MACEFixed9)
+			return kept, err == nil
+		}
+	}
+	return nil, false
+}
+
+// verify checks the ledger of the job: every hash, link and signature that is
+// there. What is absent is not judged here.
+func (p *replaying) verify(ctx context.Context) error {
+	report, err := archive.VerifyRun(ctx, p.r.Config.Store, p.job.Run, &archive.VerifyOptions{Partial: true, Roots: nil, Level: new(ledger.Level)})
+	if err != nil {
+		if fault.ClassOf(err) == fault.ClassIntegrity {
+			err = fault.Wrap(job.ErrIntegrity, "jobs.Replay", err, "the ledger cannot be read")
+		}
+		return p.stepped(ctx, job.Step{Name: "verify_ledger", Subject: p.job.JobID}, err)
+	}
+	if f := ledger.First(report.Phases); f != nil {
+		e := fault.New(job.ErrIntegrity, "jobs.Replay", "the ledger of the job: %s", f.Msg).With("entry: "+canon.Int(f.N).String(), "code: "+f.Code.Error())
+		return p.stepped(ctx, job.Step{Name: "verify_ledger", Subject: p.job.JobID, Expected: f.Expected, Found: f.Found}, e)
+	}
+	return p.step(ctx, job.Step{Name: "verify_ledger", Subject: p.job.JobID})
+}
+
+func (p *replaying) stepped(ctx context.Context, s job.Step, err error) error {
+	s.Code = fault.CodeOf(err)
+	return errors.Join(err, p.step(ctx, s))
+}
+
+// step appends a step to the audit (M-59).
+func (p *replaying) step(ctx context.Context, s job.Step) error {
+	p.out.Steps = append(p.out.Steps, s)
+	b, err := canon.Encode(s.Value(), canon.MACEFixed9)
+	if err != nil {
+		return err
+	}
+	name := s.Name
+	if s.Code != nil {
+		switch s.Code {
+		case job.ErrDivergence, job.ErrResult:
+			name = EventDivergence
+		case job.ErrReplayTimeout:
+			name = EventTimeout
+		}
+	}
+	return p.audit.Decide(ctx, ledger.Decision{
+		Kind: ledger.KindDecision,
+		Body: canon.Object(canon.M("name", canon.String(name)), canon.M("data", canon.Object(
+			canon.M("code", codeValue(s.Code)), canon.M("ok", canon.Bool(s.OK())), canon.M("step", canon.String(s.Name)), canon.M("subject", canon.String(s.Subject))))),
+		Contents: []ledger.Content{{Name: "step", Type: stepMedia, Bytes: b}},
+	})
+}
+
+func codeValue(c fault.Code) canon.Value {
+	if c == nil {
+		return canon.Null()
+	}
+	return canon.String(c.Error())
+}
+
+// seal writes the result into the audit and ends it.
+func (p *replaying) seal(ctx context.Context, cause error) error {
+	b, err := canon.Encode(p.out.Result.Value(), canon.MACEFixed9)
+	if err != nil {
+		return err
+	}
+	status := "same"
+	if cause != nil {
+		status = fault.CodeOf(cause).Error()
+	}
+	data := p.summary(cause)
+	ctx = context.WithoutCancel(ctx)
+	if err := p.audit.Decide(ctx, ledger.Decision{
+		Kind:     ledger.KindResult,
+		Body:     canon.Object(canon.M("name", canon.String(EventResult)), canon.M("data", data)),
+		Contents: []ledger.Content{{Name: "result", Type: resultMedia, Bytes: b}},
+	}); err != nil {
+		return errors.Join(err, p.audit.Close(ctx))
+	}
+	return p.audit.Seal(ctx, status, data, nil)
+}
+
+// summary is what the audit and REPLAY_RESULT say of the result.
+func (p *replaying) summary(cause error) canon.Value {
+	var missing, because []string
+	authoritative := false
+	if r := p.out.Result; r != nil {
+		missing, because, authoritative = r.Missing, r.Why, r.Authoritative && cause == nil
+	}
+	return canon.Object(
+		canon.M("authoritative", canon.Bool(authoritative)),
+		canon.M("code", codeText(cause)),
+		canon.M("job_id", canon.String(p.job.JobID)),
+		canon.M("missing", names(missing)),
+		canon.M("mode", canon.String(string(p.q.Mode))),
+		canon.M("non_authoritative_because", names(because)),
+		canon.M("request_id", canon.String(p.out.Request)))
+}
+
+func codeText(err error) canon.Value {
+	if err == nil {
+		return canon.String("")
+	}
+	return canon.String(fault.CodeOf(err).Error())
+}
+
+// close records in the governance ledger what came of the request, and what
+// stands still because of it.
+func (p *replaying) close(ctx context.Context, cause error) error {
+	ctx = context.WithoutCancel(ctx)
+	r := p.out.Result
+	if r != nil && errors.Is(cause, job.ErrIntegrity) && len(r.Affected) > 0 {
+		if err := p.g.halt(ctx, r.Affected, job.ErrIntegrity, fault.Text(cause), canon.Object(
+			canon.M("job_id", canon.String(p.job.JobID)), canon.M("request_id", canon.String(p.out.Request)))); err != nil {
+			return err
+		}
+	}
+	data := p.summary(cause).With("audit_run", canon.String(string(p.out.Audit))).With("divergence", canon.Null())
+	if r != nil && !r.Matter.Bound.IsZero() {
+		data = data.With("divergence", r.Matter.Value())
+	}
+	return p.g.append(ctx, func(*standing) ([]line, error) { return []line{{EventResult, service, data}}, nil })
+}

@@ -1,0 +1,237 @@
+package jobs_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/reprise-dev/reprise/engine/job"
+	"github.com/reprise-dev/reprise/internal/jobs"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/govern"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+// spec: M-90, M-58
+func TestREPLAY01_ProductionReplayOfAKeptJobEquals(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	res := r.done(birds)
+	out, err := r.replay(on(res.Run, production))
+	if err != nil || !out.Authoritative() || out.Result.Final != "a small falcon" || len(out.Result.Divergences) != 0 {
+		t.Fatalf("Replay = %+v, %v; want the same answer, with authority", out.Result, err)
+	}
+	if got := r.audit(out.Audit); slices.Contains(got, jobs.EventDivergence) {
+		t.Errorf("the audit is %v, want no %s", got, jobs.EventDivergence)
+	}
+	for _, run := range []ledger.RunID{res.Run, out.Audit, r.governance().Run()} {
+		r.sound(run)
+	}
+}
+
+// Each step of the replay is an entry of an audit run that is sealed, and the
+// request and its result are signed or recorded in the governance ledger.
+//
+// spec: M-22, M-59, M-82, M-106, M-111
+func TestReplayIsRecorded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	res := r.done(birds)
+	out, err := r.replay(on(res.Run, production))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.events(jobs.EventRequest), []string{jobs.EventRequest, jobs.EventResult}; !slices.Equal(got, want) {
+		t.Errorf("the governance ledger holds %v, want %v", got, want)
+	}
+	names := r.audit(out.Audit)
+	if int64(len(names)-3) != out.Result.Steps+1 { // its open, result and seal; the ledger was verified before
+		t.Errorf("the audit holds %d entries for %d steps", len(names), out.Result.Steps)
+	}
+	q := r.governance().Requests()
+	if len(q) != 1 || q[0].Mode() != job.Production || q[0].Actor != "operator" || !q[0].Done || q[0].Code != "" || q[0].Audit != out.Audit {
+		t.Errorf("Requests = %+v, want the one that was answered", q)
+	}
+}
+
+// spec: M-91, M-49, M-66
+func TestREPLAY02_MissingSnapshotFails(t *testing.T) {
+	t.Parallel()
+	for _, kind := range job.Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			res := r.done(birds)
+			out, err := r.over(r.without(0, "snapshot."+string(kind))).Replay(context.Background(), on(res.Run, production))
+			wantCode(t, err, job.ErrMissingSnapshot)
+			if job.ErrMissingSnapshot.Error() != "MISSING_SNAPSHOT" || !slices.Contains(out.Result.Missing, kind.Field()) {
+				t.Errorf("missing = %v, want %s", out.Result.Missing, kind.Field())
+			}
+			if got := r.governance().Standing(); len(got) != 0 {
+				t.Errorf("Standing = %v, want none: nothing was changed", got)
+			}
+		})
+	}
+}
+
+// spec: M-92, M-50, M-83, M-84
+func TestREPLAY03_ChangedSnapshotFailsAndHalts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	res := r.done(birds)
+	out, err := r.over(r.changed(0, "snapshot.router")).Replay(context.Background(), on(res.Run, production))
+	wantCode(t, err, job.ErrIntegrity)
+	if job.ErrIntegrity.Error() != "INTEGRITY_FAILURE" || len(out.Result.Affected) == 0 {
+		t.Errorf("affected = %v, want the snapshots", out.Result.Affected)
+	}
+	if got := r.events(jobs.EventRequest); !slices.Contains(got, jobs.EventIntegrity) || !slices.Contains(got, jobs.EventHalt) || got[len(got)-1] != jobs.EventResult {
+		t.Errorf("the governance ledger holds %v, want the failure, the halt and the result", got)
+	}
+	// It stands still for everybody, though the store is as it was again.
+	_, err = r.replay(on(res.Run, jobs.ReplayRequest{}))
+	wantCode(t, err, govern.ErrHalted)
+	r.sound(r.governance().Run())
+}
+
+// Only the council lets a halted snapshot go on.
+//
+// spec: M-85, M-14
+func TestCouncilClearsAHalt(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	res := r.done(birds)
+	for _, id := range []string{"cat", "cleo", "cyd"} {
+		r.enrol(id, govern.Council)
+	}
+	r.enrol("ada", govern.Admin)
+	r.enrol("operator", govern.Operator, govern.Admin, govern.Auditor)
+	if err := r.governance().Incident(ctx, []string{string(res.Run)}, jobs.Act{Reason: "the key was copied"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.replay(on(res.Run, jobs.ReplayRequest{}))
+	wantCode(t, err, govern.ErrHalted)
+	_, err = r.governance().Clear(ctx, "", true, jobs.Act{As: "ada"})
+	wantCode(t, err, govern.ErrRole)
+	if st, err := r.governance().Clear(ctx, "", true, jobs.Act{As: "cat"}); st != govern.Open || err != nil {
+		t.Fatalf("Clear = %s, %v; want open after one of three", st, err)
+	}
+	_, err = r.replay(on(res.Run, jobs.ReplayRequest{}))
+	wantCode(t, err, govern.ErrHalted)
+	if st, err := r.governance().Clear(ctx, "", true, jobs.Act{As: "cleo"}); st != govern.Granted || err != nil {
+		t.Fatalf("Clear = %s, %v; want granted after two of three", st, err)
+	}
+	if _, err = r.replay(on(res.Run, jobs.ReplayRequest{})); err != nil {
+		t.Errorf("Replay = %v, want it to go on", err)
+	}
+	r.sound(r.governance().Run())
+}
+
+// spec: M-93, M-60, M-68
+func TestREPLAY04_MissingOutputHaltsProduction(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	res := r.done(birds)
+	n := r.entry(res.Run, job.EventOutput)
+	out, err := r.over(r.without(n, job.OutputContent)).Replay(context.Background(), on(res.Run, production))
+	wantCode(t, err, job.ErrMissingOutput)
+	if job.ErrMissingOutput.Error() != "MISSING_PERSISTED_AGENT_OUTPUT" || !slices.Contains(out.Result.Missing, "agent_output "+res.Log.Iterations[1].ID) {
+		t.Errorf("missing = %v, want the output of %s", out.Result.Missing, res.Log.Iterations[1].ID)
+	}
+}
+
+// A job whose outputs are not kept says so, and its bytes are gone.
+//
+// spec: M-77, M-78
+func TestUnkeptOutputsAreErased(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	res := r.done(strings.Replace(birds, "persist: always", "persist: never", 1))
+	if res.Log.Replayable || len(res.Log.Missing) != 1 {
+		t.Fatalf("replayable = %v %v, want one output to be missing", res.Log.Replayable, res.Log.Missing)
+	}
+	_, err := r.replay(on(res.Run, production))
+	wantCode(t, err, job.ErrMissingOutput)
+	found := 0
+	for j, err := range jobs.List(context.Background(), r.store) {
+		if err != nil || j.Replayable || len(j.Missing) != 1 {
+			t.Errorf("List = %+v, %v; want one job that lacks one output", j, err)
+		}
+		found++
+	}
+	if found != 1 {
+		t.Errorf("List yields %d jobs, want 1", found)
+	}
+}
+
+// spec: M-96, M-61, M-62
+func TestREPLAY07_MocksStandInAndTakeTheAuthority(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	res := r.done(strings.Replace(birds, "persist: always", "persist: never", 1))
+	mocks := map[string][]byte{"agent:beta_v1": []byte(`{"text":"a small falcon","confidence":0.9,"tokens_used":10}`)}
+	out, err := r.replay(jobs.ReplayRequest{Run: res.Run, Mocks: mocks})
+	if err != nil || out.Authoritative() || len(out.Result.Why) == 0 || out.Result.Final != "a small falcon" {
+		t.Errorf("Replay = %+v, %v; want the answer, without authority", out.Result, err)
+	}
+	_, err = r.replay(jobs.ReplayRequest{Run: res.Run, Mode: job.Production, Mocks: mocks})
+	wantCode(t, err, job.ErrReplayMode)
+}
+
+// spec: M-94, M-63, M-70, M-97
+func TestREPLAY05_ResealedLogWithAnotherRouterOutputDiverges(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	res := r.done(birds)
+	out, err := r.replay(on(r.misrouted(res), jobs.ReplayRequest{}))
+	wantCode(t, err, job.ErrDivergence)
+	if job.ErrDivergence.Error() != "REPLAY_DIVERGENCE" || len(out.Result.Divergences) != 1 {
+		t.Fatalf("divergences = %+v, want the first alone", out.Result.Divergences)
+	}
+	diff, encErr := canon.Encode(out.Result.Divergences[0].Diff, canon.MACEFixed9)
+	const want = `{"differences":[{"pointer":"/selected_agent","recorded":"agent:nobody_v1","replayed":"agent:alpha_v1"}],"profile":"mace-fixed9"}`
+	if encErr != nil || string(diff) != want {
+		t.Errorf("the diff is %s, %v; want %s", diff, encErr, want)
+	}
+	if !slices.Contains(r.audit(out.Audit), jobs.EventDivergence) {
+		t.Errorf("the audit has no %s", jobs.EventDivergence)
+	}
+}
+
+// spec: M-95, M-64, M-65, M-71
+func TestREPLAY06_ForceContinueTakesAdminAndCouncil(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	for _, id := range []string{"cat", "cleo", "cyd"} {
+		r.enrol(id, govern.Council)
+	}
+	r.enrol("ada", govern.Admin)
+	r.enrol("operator", govern.Operator, govern.Admin)
+	res := r.done(birds)
+	q := jobs.ReplayRequest{Run: r.misrouted(res), Force: true}
+	out, err := r.replay(q)
+	wantCode(t, err, job.ErrForce)
+	if job.ErrForce.Error() != "FORCE_CONTINUE_REQUIRED" {
+		t.Errorf("the code is %q", job.ErrForce)
+	}
+	q.Approval = out.Request
+	for _, step := range []struct {
+		as   string
+		code bool // whether it is still refused
+	}{{"ada", true}, {"cat", true}, {"cleo", false}} {
+		if _, err := r.governance().Approve(ctx, out.Request, govern.Approve, jobs.Act{As: step.as}); err != nil {
+			t.Fatalf("Approve as %s = %v", step.as, err)
+		}
+		got, err := r.replay(q)
+		if step.code {
+			wantCode(t, err, job.ErrForce)
+			continue
+		}
+		if err != nil || got.Authoritative() || len(got.Result.Divergences) == 0 {
+			t.Errorf("Replay = %+v, %v; want it to end, without authority", got.Result, err)
+		}
+	}
+	r.sound(r.governance().Run())
+}

@@ -1,0 +1,174 @@
+package jobs_test
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/reprise-dev/reprise/engine/job"
+	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/jobs"
+	"github.com/reprise-dev/reprise/kernel/blob"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+)
+
+// altered is a store whose entries and chunks of one run are read otherwise
+// than they were written.
+type altered struct {
+	drive.Store
+	run   ledger.RunID
+	entry func(n int64, e *ledger.Entry) *ledger.Entry
+	chunk func(id canon.Digest, b []byte) ([]byte, error)
+}
+
+func (s altered) Read(ctx context.Context, run ledger.RunID, from int64) iter.Seq2[*ledger.Entry, error] {
+	entries := s.Store.Read(ctx, run, from)
+	if run != s.run || s.entry == nil {
+		return entries
+	}
+	return func(yield func(*ledger.Entry, error) bool) {
+		n := from
+		for e, err := range entries {
+			if err == nil {
+				e = s.entry(n, e)
+			}
+			n++
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func (s altered) Get(ctx context.Context, scope string, id canon.Digest) ([]byte, error) {
+	b, err := s.Store.Get(ctx, scope, id)
+	if err != nil || s.chunk == nil {
+		return b, err
+	}
+	return s.chunk(id, b)
+}
+
+// newest returns the newest job.
+func (r *rig) newest() ledger.RunID {
+	r.t.Helper()
+	for j, err := range jobs.List(context.Background(), r.store) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		return j.Run
+	}
+	r.t.Fatal("there is no job")
+	return ""
+}
+
+// entry returns the number of the first entry of that name.
+func (r *rig) entry(run ledger.RunID, name string) int64 {
+	r.t.Helper()
+	i := slices.Index(r.audit(run), name)
+	if i < 0 {
+		r.t.Fatalf("run %s has no entry %s", run, name)
+	}
+	return int64(i)
+}
+
+// part returns the content of that name of an entry of the newest job.
+func (r *rig) part(n int64, name string) (*ledger.Opened, int) {
+	r.t.Helper()
+	o, err := drive.NewReader(r.store, r.newest()).Open(context.Background(), n)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	i := o.Attachment(name)
+	if i < 0 {
+		r.t.Fatalf("entry %d has no content %s", n, name)
+	}
+	return o, i
+}
+
+// stored returns the store with another stored form of a content.
+func (r *rig) stored(n int64, name string, with func(blob.Part) blob.Part) drive.Store {
+	r.t.Helper()
+	o, i := r.part(n, name)
+	return altered{Store: r.store, run: o.Run, entry: func(at int64, e *ledger.Entry) *ledger.Entry {
+		if at != n {
+			return e
+		}
+		c := *e
+		c.Parts = slices.Clone(e.Parts)
+		c.Parts[i] = with(c.Parts[i])
+		return &c
+	}}
+}
+
+// without returns the store without a content.
+func (r *rig) without(n int64, name string) drive.Store {
+	return r.stored(n, name, func(p blob.Part) blob.Part { return blob.Part{Scope: p.Scope, Salt: p.Salt} })
+}
+
+// changed returns the store with one bit of a content flipped, in it or in the
+// recipe that leads to it.
+func (r *rig) changed(n int64, name string) drive.Store {
+	return r.stored(n, name, func(p blob.Part) blob.Part {
+		p.Recipe = slices.Clone(p.Recipe)
+		p.Recipe[len(p.Recipe)-1] ^= 1
+		return p
+	})
+}
+
+// forge writes a job a second time, as somebody can who holds all keys: with
+// another log, and every signature as it should be.
+func (r *rig) forge(res *jobs.Result, edit func(*job.Log)) ledger.RunID {
+	r.t.Helper()
+	ctx := context.Background()
+	l := *res.Log
+	l.Iterations = slices.Clone(l.Iterations)
+	edit(&l)
+	k, err := r.keys.Server()
+	if err == nil {
+		err = l.Seal(job.Key{ID: k.ID, Secret: k.Secret})
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	log, err := l.Bytes()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	read := drive.NewReader(r.store, res.Run)
+	var s *drive.Session
+	for o, err := range read.All(ctx) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		contents, err := read.Contents(ctx, o)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		switch o.Kind {
+		case ledger.KindOpen:
+			s, err = drive.Open(ctx, r.Config, drive.Opening{Engine: job.Engine, Mode: "run", Title: "forged", Data: o.Data(), Contents: contents})
+		case ledger.KindDecision, ledger.KindPendingApproval:
+			err = s.Decide(ctx, ledger.Decision{Kind: o.Kind, Body: o.Body.Without("att", "refs", "scope"), Contents: contents})
+		case ledger.KindResult:
+			err = s.Decide(ctx, ledger.Decision{
+				Kind: o.Kind, Body: o.Body.Without("att", "refs", "scope"), Contents: []ledger.Content{{Name: job.LogContent, Type: job.LogMedia, Bytes: log}},
+			})
+		case ledger.KindSeal:
+			err = s.Seal(ctx, o.Body.Get("status").Str(), o.Data(), nil)
+		default:
+		}
+		if err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	r.sound(s.Run())
+	return s.Run()
+}
+
+// misrouted forges the first decision of a job.
+func (r *rig) misrouted(res *jobs.Result) ledger.RunID {
+	return r.forge(res, func(l *job.Log) {
+		l.Iterations[0].Router = l.Iterations[0].Router.With("selected_agent", canon.String("agent:nobody_v1"))
+	})
+}
