@@ -367,7 +367,9 @@ func (a *app) snapshotCommand() *cobra.Command {
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "list [JOB]", Short: "List the snapshots of a job, or of all", Example: example("reprise snapshot list"), Args: between(0, 1, "a job"),
-			RunE: func(cmd *cobra.Command, args []string) error { return a.snapshots(cmd.Context(), argument(args, 0), false) },
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return a.snapshots(cmd.Context(), argument(args, 0), false)
+			},
 		},
 		&cobra.Command{
 			Use: "show SNAPSHOT", Short: "Print a snapshot, byte for byte", Example: example("reprise snapshot show 3f9a"), Args: exactly(1, "the beginning of a snapshot's id"),
@@ -376,7 +378,9 @@ func (a *app) snapshotCommand() *cobra.Command {
 		&cobra.Command{
 			Use: "verify [JOB|SNAPSHOT]", Short: "Check signatures, addresses and the provenance of ids with the server key",
 			Example: example("reprise snapshot verify last", "reprise snapshot verify"), Args: between(0, 1, "a job or the beginning of a snapshot's id"),
-			RunE: func(cmd *cobra.Command, args []string) error { return a.snapshots(cmd.Context(), argument(args, 0), true) },
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return a.snapshots(cmd.Context(), argument(args, 0), true)
+			},
 		},
 	)
 	return cmd

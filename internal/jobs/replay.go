@@ -108,7 +108,11 @@ func (r *Runner) Replay(ctx context.Context, q ReplayRequest) (*Replayed, error)
 		return nil, err
 	}
 	q.Mode = mode
-	s, err := r.subject(ctx, q.Run)
+	checked, broken, err := r.verify(ctx, q.Run)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.subject(ctx, q.Run, broken != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +120,7 @@ func (r *Runner) Replay(ctx context.Context, q ReplayRequest) (*Replayed, error)
 	if err != nil {
 		return nil, err
 	}
-	p := &replaying{r: r, q: q, job: s, g: g, out: &Replayed{Mode: mode}}
+	p := &replaying{r: r, q: q, job: s, g: g, checked: checked, broken: broken, out: &Replayed{Mode: mode}}
 	if err := p.ask(ctx); err != nil {
 		return p.out, err
 	}
@@ -126,15 +130,15 @@ func (r *Runner) Replay(ctx context.Context, q ReplayRequest) (*Replayed, error)
 	return p.out, p.run(ctx)
 }
 
-// subject returns the job that is to be replayed. One whose open cannot be read
-// is known by its run alone.
-func (r *Runner) subject(ctx context.Context, run ledger.RunID) (*Stored, error) {
+// subject returns the job that is to be replayed. Of one whose ledger does not
+// verify nothing is believed: it is known by its run, and by what can be read.
+func (r *Runner) subject(ctx context.Context, run ledger.RunID, broken bool) (*Stored, error) {
 	s, err := Find(ctx, r.Config.Store, run)
 	switch {
-	case err == nil && !s.Done:
-		return nil, fault.New(ErrUnfinished, "jobs.Replay", "job %s is not over", run)
-	case fault.ClassOf(err) == fault.ClassIntegrity:
+	case broken && err != nil:
 		return &Stored{Run: run, Snapshots: map[job.Kind]string{}}, nil
+	case !broken && err == nil && !s.Done:
+		return nil, fault.New(ErrUnfinished, "jobs.Replay", "job %s is not over", run)
 	}
 	return s, err
 }
@@ -147,6 +151,9 @@ type replaying struct {
 	g     *Governance
 	asked *Request
 	audit *drive.Session
+
+	checked job.Step // the verification of the ledger
+	broken  error    // what it has found
 	out   *Replayed
 }
 
@@ -316,16 +323,18 @@ func (p *replaying) answers(ctx context.Context, o *drive.Opening) error {
 
 func (p *replaying) replay(ctx context.Context, begun time.Time) (*job.Result, error) {
 	result := &job.Result{JobID: p.job.JobID, Mode: p.q.Mode}
-	if err := p.verify(ctx); err != nil {
-		result.Code = fault.CodeOf(err)
-		result.Affected = p.job.Subjects()
+	if err := p.step(ctx, p.checked); err != nil {
 		return result, err
+	}
+	if p.broken != nil {
+		result.Code, result.Halt, result.Affected = fault.CodeOf(p.broken), true, p.job.Subjects()
+		return result, p.broken
 	}
 	m, err := ReadMaterials(ctx, p.r.Config.Store, p.job.Run, p.r.Keys)
 	if err != nil {
-		if fault.ClassOf(err) == fault.ClassIntegrity {
+		if unreadable(err) {
 			err = fault.Wrap(job.ErrIntegrity, "jobs.Replay", err, "the run cannot be read")
-			result.Code, result.Affected = fault.CodeOf(err), p.job.Subjects()
+			result.Code, result.Halt, result.Affected = fault.CodeOf(err), true, p.job.Subjects()
 		}
 		return result, err
 	}
@@ -344,15 +353,15 @@ func (p *replaying) replay(ctx context.Context, begun time.Time) (*job.Result, e
 		opts.Mock = p.mock
 	}
 	if len(p.q.Rerun) > 0 {
-		again, err := p.rerun(ctx, m)
+		again, err := p.rerun(ctx)
 		if err != nil {
 			return result, err
 		}
 		opts.Again = again.run
 	}
 	result, err = job.Replay(m, opts, func(s job.Step) error { return p.step(ctx, s) })
-	if errors.Is(err, job.ErrIntegrity) && len(result.Affected) == 0 && len(result.Missing) == 0 {
-		result.Affected = p.job.Subjects() // something of the job was changed, and nothing says that it was this or that
+	if result.Halt && len(result.Affected) == 0 {
+		result.Affected = p.job.Subjects() // nobody could tell which of them it is
 	}
 	return result, err
 }
@@ -360,37 +369,47 @@ func (p *replaying) replay(ctx context.Context, begun time.Time) (*job.Result, e
 func (p *replaying) mock(it job.Rerun) ([]byte, bool) {
 	for _, name := range []string{it.Iteration, it.Node} {
 		if b, ok := p.q.Mocks[name]; ok {
-			out, err := job.ParseAgentOutput(b)
-			if err != nil {
-				return nil, false
-			}
-			kept, err := canon.Encode(out.Value(), canon.MACEFixed9)
-			return kept, err == nil
+			return b, true
 		}
 	}
 	return nil, false
 }
 
-// verify checks the ledger of the job: every hash, link and signature that is
-// there. What is absent is not judged here.
-func (p *replaying) verify(ctx context.Context) error {
-	report, err := archive.VerifyRun(ctx, p.r.Config.Store, p.job.Run, &archive.VerifyOptions{Partial: true, Roots: nil, Level: new(ledger.Level)})
-	if err != nil {
-		if fault.ClassOf(err) == fault.ClassIntegrity {
-			err = fault.Wrap(job.ErrIntegrity, "jobs.Replay", err, "the ledger cannot be read")
-		}
-		return p.stepped(ctx, job.Step{Name: "verify_ledger", Subject: p.job.JobID}, err)
+// verify checks the ledger of a job: every hash, link and signature that is
+// there. What is absent is not judged here. Broken is INTEGRITY_FAILURE with
+// what was found; the error is for what cannot be told.
+func (r *Runner) verify(ctx context.Context, run ledger.RunID) (step job.Step, broken, err error) {
+	if _, err := r.Config.Store.At(ctx, run); err != nil {
+		return step, nil, err
 	}
-	if f := ledger.First(report.Phases); f != nil {
-		e := fault.New(job.ErrIntegrity, "jobs.Replay", "the ledger of the job: %s", f.Msg).With("entry: "+canon.Int(f.N).String(), "code: "+f.Code.Error())
-		return p.stepped(ctx, job.Step{Name: "verify_ledger", Subject: p.job.JobID, Expected: f.Expected, Found: f.Found}, e)
+	step = job.Step{Name: "verify_ledger", Subject: string(run)}
+	lost := false
+	report, err := archive.VerifyRun(ctx, lenient{r.Config.Store, &lost}, run, &archive.VerifyOptions{Partial: true, Level: new(ledger.Level)})
+	if err == nil && lost {
+		err = misled(ctx, r.Config.Store, run)
 	}
-	return p.step(ctx, job.Step{Name: "verify_ledger", Subject: p.job.JobID})
+	var f *ledger.Finding
+	if err == nil {
+		f = ledger.First(report.Phases)
+	}
+	switch {
+	case f != nil:
+		step.Expected, step.Found = f.Expected, f.Found
+		broken = fault.New(job.ErrIntegrity, "jobs.Replay", "the ledger of the job: %s", f.Msg).With("entry: "+canon.Int(f.N).String(), "code: "+f.Code.Error())
+	case err != nil && unreadable(err):
+		broken = fault.Wrap(job.ErrIntegrity, "jobs.Replay", err, "the ledger of the job cannot be read")
+	case err != nil:
+		return step, nil, err
+	}
+	step.Code = fault.CodeOf(broken)
+	return step, broken, nil
 }
 
-func (p *replaying) stepped(ctx context.Context, s job.Step, err error) error {
-	s.Code = fault.CodeOf(err)
-	return errors.Join(err, p.step(ctx, s))
+// unreadable reports whether an error is about what is stored, and not about
+// reading it.
+func unreadable(err error) bool {
+	c := fault.ClassOf(err)
+	return c == fault.ClassIntegrity || c == fault.ClassInvalid
 }
 
 // step appends a step to the audit (M-59).
@@ -475,7 +494,7 @@ func codeText(err error) canon.Value {
 func (p *replaying) close(ctx context.Context, cause error) error {
 	ctx = context.WithoutCancel(ctx)
 	r := p.out.Result
-	if r != nil && errors.Is(cause, job.ErrIntegrity) && len(r.Affected) > 0 {
+	if r != nil && r.Halt && len(r.Affected) > 0 {
 		if err := p.g.halt(ctx, r.Affected, job.ErrIntegrity, fault.Text(cause), canon.Object(
 			canon.M("job_id", canon.String(p.job.JobID)), canon.M("request_id", canon.String(p.out.Request)))); err != nil {
 			return err

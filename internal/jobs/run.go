@@ -95,7 +95,7 @@ func (r *Runner) Start(ctx context.Context, j *Job) (*Result, error) {
 	}
 	spec := j.Spec
 	if spec.ID == "" {
-		spec.ID = job.JobID(spec.Seed)
+		spec.ID = job.DefaultID(spec.Seed)
 	}
 	if spec.Roster, err = r.roster(j, g); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/blob"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/store/memory"
 )
 
 // altered is a store whose entries and chunks of one run are read otherwise
@@ -171,4 +172,10 @@ func (r *rig) misrouted(res *jobs.Result) ledger.RunID {
 	return r.forge(res, func(l *job.Log) {
 		l.Iterations[0].Router = l.Iterations[0].Router.With("selected_agent", canon.String("agent:nobody_v1"))
 	})
+}
+
+// apartFrom returns the store of a job as it is there, with everything else in a
+// store of its own.
+func (r *rig) apartFrom(run ledger.RunID, s drive.Store) drive.Store {
+	return apart{Store: memory.New(nil), job: s, run: run}
 }
