@@ -154,7 +154,7 @@ type replaying struct {
 
 	checked job.Step // the verification of the ledger
 	broken  error    // what it has found
-	out   *Replayed
+	out     *Replayed
 }
 
 // ask records the request, signed (M-82). Who is on no roster is recorded too,
