@@ -120,6 +120,8 @@ func TestWhoMayReplay(t *testing.T) {
 		if _, err := r.replay(jobs.ReplayRequest{Run: res.Run, Mode: job.Production, By: jobs.Act{As: "ada"}, Approval: out.Request}); err != nil {
 			t.Errorf("Replay after the approval of %v = %v", by, err)
 		}
+		_, err = r.replay(jobs.ReplayRequest{Run: res.Run, Mode: job.Production, By: jobs.Act{As: "ada"}, Approval: out.Request})
+		wantCode(t, err, jobs.ErrMode) // an approval is good for one replay
 	}
 	r.sound(r.governance().Run())
 }
