@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -213,26 +215,51 @@ func (a *app) standing(g *jobs.Governance) {
 func (a *app) governClear() *cobra.Command {
 	var f governFlags
 	return f.register(&cobra.Command{
-		Use: "clear [SNAPSHOT]", Short: "Vote to let a halted snapshot go on, as one of the council",
-		Example: example("reprise govern clear 3f9a --as alice", "reprise govern clear --deny"),
-		Args:    between(0, 1, "the beginning of a snapshot's id"),
+		Use: "clear [JOB|SNAPSHOT]", Short: "Vote to let what is halted go on, as one of the council",
+		Long: `Vote to let what is halted go on, as one of the council: one snapshot, or all
+that stands still of a job. Left out, the one thing that does.`,
+		Example: example("reprise govern clear last --as alice", "reprise govern clear 3f9a --deny"),
+		Args:    between(0, 1, "a job or the beginning of a snapshot's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.abstain {
 				return fault.New(ErrUsage, "cli.govern", "a halt is cleared or not; there is no --abstain")
 			}
-			return a.governing(cmd.Context(), &f, func(_ *opened, g *jobs.Governance) error {
-				state, err := g.Clear(cmd.Context(), argument(args, 0), !f.deny, f.act)
-				if err != nil {
-					return err
-				}
-				if !a.json {
-					a.printf("the vote is %s\n", state)
+			ctx := cmd.Context()
+			return a.governing(ctx, &f, func(s *opened, g *jobs.Governance) error {
+				for _, subject := range s.clearing(ctx, g, argument(args, 0)) {
+					state, err := g.Clear(ctx, subject, !f.deny, f.act)
+					if err != nil {
+						return err
+					}
+					if !a.json {
+						a.printf("%s: the vote is %s\n", clean(cmp.Or(subject, "the halt")), state)
+					}
 				}
 				a.standing(g)
 				return nil
 			})
 		},
 	}, true)
+}
+
+// clearing returns what a vote is about: what stands still of a job, or what is
+// named.
+func (s *opened) clearing(ctx context.Context, g *jobs.Governance, name string) []string {
+	run, err := s.findJob(ctx, name)
+	if name == "" || err != nil {
+		return []string{name}
+	}
+	j, err := jobs.Find(ctx, s, run)
+	if err != nil {
+		return []string{name}
+	}
+	var out []string
+	for _, h := range g.Standing() {
+		if slices.Contains(j.Subjects(), h.Subject) {
+			out = append(out, h.Subject)
+		}
+	}
+	return out
 }
 
 func (a *app) governRoles() *cobra.Command {

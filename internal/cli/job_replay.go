@@ -17,13 +17,13 @@ import (
 )
 
 type jobReplayFlags struct {
-	mode, actor, role, reason string
-	rerun, mocks              []string
-	force                     bool
-	approval                  string
-	maxTime                   time.Duration
-	maxIterations             int64
-	dsr                       bool
+	mode, actor, reason string
+	rerun, mocks        []string
+	force               bool
+	approval            string
+	maxTime             time.Duration
+	maxIterations       int64
+	dsr                 bool
 }
 
 func (a *app) jobReplay() *cobra.Command {

@@ -272,7 +272,7 @@ func (r *reader) brainstate(s yamlfile.Section) (canon.Value, error) {
 	return b.Value(), nil
 }
 
-func (r *reader) router(s yamlfile.Section) (canon.Value, error) {
+func (*reader) router(s yamlfile.Section) (canon.Value, error) {
 	c := job.StandardRouter()
 	v, err := over(c.Value(), s)
 	if err != nil {
@@ -285,7 +285,7 @@ func (r *reader) router(s yamlfile.Section) (canon.Value, error) {
 }
 
 // privacy reads the categories and rules. Without any nothing is looked for.
-func (r *reader) privacy(s yamlfile.Section) (canon.Value, error) {
+func (*reader) privacy(s yamlfile.Section) (canon.Value, error) {
 	v := canon.Object(
 		canon.M("categories", canon.Array()),
 		canon.M("persist_external_outputs", canon.Bool(false)),
@@ -313,7 +313,7 @@ func (r *reader) privacy(s yamlfile.Section) (canon.Value, error) {
 
 // governance reads the rules of the council. Who sits on it is filled in from
 // the roster where the file names nobody, when the job starts.
-func (r *reader) governance(s yamlfile.Section) (canon.Value, error) {
+func (*reader) governance(s yamlfile.Section) (canon.Value, error) {
 	v := canon.Object(
 		canon.M("action_classes", canon.Object()),
 		canon.M("action_requests", canon.Array()),

@@ -28,10 +28,11 @@ const (
 	// EngineReplay is the engine of the audit of a replay.
 	EngineReplay = "job.replay"
 
-	// EventDivergence and EventTimeout are entries of the audit, besides its
-	// steps (M-63, M-103).
+	// EventDivergence is the entry of the audit for a difference (M-63).
 	EventDivergence = "REPLAY_DIVERGENCE"
-	EventTimeout    = "REPLAY_TIMEOUT"
+	// EventTimeout is the entry of the audit for a limit that was passed
+	// (M-103).
+	EventTimeout = "REPLAY_TIMEOUT"
 
 	stepMedia   = "application/vnd.reprise.job-replay-step.v1+json; profile=mace-fixed9"
 	resultMedia = "application/vnd.reprise.job-replay-result.v1+json; profile=mace-fixed9"
@@ -160,6 +161,11 @@ type replaying struct {
 // ask records the request, signed (M-82). Who is on no roster is recorded too,
 // as somebody who tried.
 func (p *replaying) ask(ctx context.Context) error {
+	if p.q.Approval != "" {
+		if q, err := p.g.state.request(p.q.Approval); err == nil {
+			p.q.Approval = q.ID
+		}
+	}
 	v := p.q.value(p.job)
 	var id string
 	err := p.g.append(ctx, func(st *standing) ([]line, error) {
@@ -246,6 +252,11 @@ func (p *replaying) production() bool {
 		q, err := p.g.state.request(p.q.Approval)
 		if err != nil || q.Mode() != job.Production || q.Value.Get("run").Str() != string(p.job.Run) || q.Actor != p.asked.Actor {
 			return false
+		}
+		for _, other := range p.g.state.requests {
+			if other.Value.Get("approval").Str() == q.ID && other.Audit != "" {
+				return false // it was good for one replay, and that took place
+			}
 		}
 		votes = q.Votes
 	}

@@ -129,10 +129,10 @@ func (a *rerun) ask(c *effect.Call, under drive.Boundary) (effect.Outcome, error
 	if err != nil {
 		return effect.Outcome{}, err
 	}
-	switch {
-	case c.Kind == kindScript, c.Kind == kindGo, c.Kind == kindModel:
+	switch c.Kind {
+	case kindScript, kindGo, kindModel:
 		return a.calls.agent(a.ctx, c, under)
-	case c.Kind == "exec":
+	case "exec":
 		dir, err := os.MkdirTemp("", "reprise-rerun-*")
 		if err != nil {
 			return effect.Outcome{}, fault.Wrap(ErrSandbox, "jobs.rerun", err, "no temporary folder")

@@ -64,14 +64,19 @@ func (r *rig) over(s drive.Store) *jobs.Runner {
 	}
 }
 
+func readFile(t *testing.T, text string) (*jobs.Job, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "job.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return jobs.Read(path)
+}
+
 // read reads a job file of this text.
 func (r *rig) read(text string) *jobs.Job {
 	r.t.Helper()
-	path := filepath.Join(r.t.TempDir(), "job.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
-	j, err := jobs.Read(path)
+	j, err := readFile(r.t, text)
 	if err != nil {
 		r.t.Fatal(err)
 	}

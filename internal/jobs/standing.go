@@ -18,16 +18,20 @@ const ErrGovernance fault.Integrity = "jobs.bad_governance_entry"
 // Names of the events of a governance ledger. Those in capitals are the
 // document's.
 const (
-	EventRoster    = "govern.roster"       // data {act, roster}
-	EventRequest   = "REPLAY_REQUEST"      // data {act, request}
-	EventResult    = "REPLAY_RESULT"       // data {request_id, …}
-	EventIntegrity = "INTEGRITY_FAILURE"   // data {job_id, snapshot_id, …}
-	EventIncident  = "SECURITY_INCIDENT"   // data {act, snapshot_id}
-	EventHalt      = "FORCE_HALT_REPLAY"   // data {halt}
-	EventClear     = "FORCE_HALT_CLEAR"    // data {halt}
-	EventAccess    = job.EventAccess       // data: who saw what, and why
-	verbEnrol      = govern.Verb("enrol")  // puts a roster in force
-	verbReplay     = govern.Verb("replay") // asks for a replay
+	EventRoster    = "govern.roster"     // data {act, roster}
+	EventRequest   = "REPLAY_REQUEST"    // data {act, request}
+	EventResult    = "REPLAY_RESULT"     // data {request_id, …}
+	EventIntegrity = "INTEGRITY_FAILURE" // data {job_id, snapshot_id, …}
+	EventIncident  = "SECURITY_INCIDENT" // data {act, snapshot_id}
+	EventHalt      = "FORCE_HALT_REPLAY" // data {halt}
+	EventClear     = "FORCE_HALT_CLEAR"  // data {halt}
+	EventAccess    = job.EventAccess     // data: who saw what, and why
+)
+
+// Verbs of acts that only governance ledgers take.
+const (
+	verbEnrol  govern.Verb = "enrol"  // puts a roster in force
+	verbReplay govern.Verb = "replay" // asks for a replay
 )
 
 const (

@@ -176,6 +176,6 @@ func (r *rig) misrouted(res *jobs.Result) ledger.RunID {
 
 // apartFrom returns the store of a job as it is there, with everything else in a
 // store of its own.
-func (r *rig) apartFrom(run ledger.RunID, s drive.Store) drive.Store {
+func (*rig) apartFrom(run ledger.RunID, s drive.Store) drive.Store {
 	return apart{Store: memory.New(nil), job: s, run: run}
 }
