@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"iter"
@@ -49,7 +50,56 @@ func Export(ctx context.Context, store Store, run ledger.RunID, w io.Writer, opt
 		}
 		src.Runs = append(src.Runs, r)
 	}
-	return bundle.Write(w, src, bundle.Options{Withhold: opts.Withhold})
+	gone, err := erased(ctx, store, runs)
+	if err != nil {
+		return err
+	}
+	return bundle.Write(w, src, bundle.Options{Withhold: func(run ledger.RunID, n int64, what int) bool {
+		return gone[run][place{n, what}] || opts.Withhold != nil && opts.Withhold(run, n, what)
+	}})
+}
+
+type place struct {
+	n    int64
+	what int
+}
+
+// erased returns the contents that the runs say are erased: a bundle withholds
+// them.
+func erased(ctx context.Context, store Store, runs []ledger.RunID) (map[ledger.RunID]map[place]bool, error) {
+	out := map[ledger.RunID]map[place]bool{}
+	for _, run := range runs {
+		names := map[int64][]ledger.Attachment{} // of entries with contents in a scope of their own
+		for e, err := range store.Read(ctx, run, 0) {
+			if err != nil {
+				return nil, err
+			}
+			if e.Body == nil || len(e.Parts) == 0 && !bytes.Contains(e.Body, []byte(`"erased":`)) {
+				continue
+			}
+			o, err := ledger.Parse(e)
+			if err != nil {
+				continue // verification says so; a bundle of a broken run is still evidence
+			}
+			for i := range o.Att {
+				if i < len(e.Parts) && e.Parts[i].Scope != e.Scope {
+					names[o.N] = o.Att
+				}
+			}
+			for _, x := range ledger.ParseErasure(&o) {
+				for i, a := range names[x.N] {
+					if a.Name != x.Att {
+						continue
+					}
+					if out[run] == nil {
+						out[run] = map[place]bool{}
+					}
+					out[run][place{x.N, i}] = true
+				}
+			}
+		}
+	}
+	return out, nil
 }
 
 // needed returns run and the runs that it points at, directly or through

@@ -107,6 +107,9 @@ func (f *fold) other(ctx context.Context, o *ledger.Opened) error {
 		}
 		return f.apply(o, effect.Input{Kind: o.Kind, N: o.N, Name: o.Body.Get("name").Str(), From: from, Data: o.Data(), Contents: contents})
 	}
+	if o.Kind == ledger.KindErasure {
+		return nil // the shell's: nothing is decided by it
+	}
 	if o.Kind == ledger.KindEvent && o.Body.Get("refs").Has("note") {
 		return nil
 	}

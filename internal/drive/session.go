@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -308,6 +309,43 @@ func (s *Session) Receive(ctx context.Context, kind ledger.Kind, name, from stri
 		return err
 	}
 	return g.wait(ctx)
+}
+
+// Erase records that the contents of a scope of this run (see
+// [ledger.Content]) are to be erased, and returns when that is durable. The
+// caller then erases the scope [ScopeID] from the store, after the run is
+// sealed: what is recorded here and still there is only not erased yet.
+func (s *Session) Erase(ctx context.Context, scope string) error {
+	id := ScopeID(s.scope.ID, scope)
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	var list []ledger.Erased
+	for e, err := range s.cfg.Store.Read(ctx, s.run, 0) {
+		if err != nil {
+			return err
+		}
+		o, err := ledger.Parse(e)
+		if err != nil {
+			return err
+		}
+		for i := range o.Att {
+			if i < len(e.Parts) && e.Parts[i].Scope == id {
+				list = append(list, ledger.Erased{N: o.N, Att: o.Att[i].Name})
+			}
+		}
+	}
+	for part := range slices.Chunk(list, ledger.MaxErased) {
+		body := canon.Object(canon.M("name", canon.String(scope)), canon.M("data", canon.Object(canon.M("contents", canon.Int(int64(len(part)))))))
+		_, g, err := s.append(ledger.KindErasure, body, ledger.ErasureRefs(part), nil)
+		if err == nil {
+			err = g.wait(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Seal ends the run: nothing can follow. Everything is durable and covered by

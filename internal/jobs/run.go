@@ -304,6 +304,11 @@ func (r *Runner) goOn(ctx context.Context, t *run) (*Result, error) {
 		canon.M("job_id", canon.String(res.JobID)),
 		canon.M("missing", names(res.Log.Missing)),
 		canon.M("replayable", canon.Bool(res.Log.Replayable)))
+	if !res.Log.Replayable {
+		if err := t.session.Erase(ctx, job.OutputScope); err != nil {
+			return nil, err
+		}
+	}
 	if err := t.session.Seal(ctx, res.Status, data, nil); err != nil {
 		return nil, err
 	}

@@ -277,9 +277,11 @@ type verifier struct {
 	nextHead func() (Statement, error, bool)
 	head     *Head
 	envelope sign.Envelope
-	calls    map[int64]bool // open calls
-	unread   int64          // outcomes whose call is not known, because their body is not there
-	lost     bool           // a commit could not be folded, so the world is not known
+	calls    map[int64]bool      // open calls
+	unread   int64               // outcomes whose call is not known, because their body is not there
+	gone     map[content]Finding // contents that are not there, until an erasure says why
+	erased   int64
+	lost     bool // a commit could not be folded, so the world is not known
 	members  bodyReader
 	binder   *canon.Binder
 	count    counter
@@ -442,7 +444,7 @@ func sameScope(scope string, raw []byte, home string) bool {
 func (v *verifier) attachment(e *Entry, n int64, i int, a *rawAtt) error {
 	p := &e.Parts[i]
 	if p.Recipe == nil || v.ev.Attachment == nil {
-		v.absent(n, attachmentAt(i))
+		v.miss(n, a, Finding{Code: ErrAbsent, N: n, Where: attachmentAt(i), Msg: absentMsg})
 		return nil
 	}
 	v.res.Phases[iHashes].Checked++
@@ -464,7 +466,7 @@ func (v *verifier) attachment(e *Entry, n int64, i int, a *rawAtt) error {
 		if fault.ClassOf(err) != fault.ClassIntegrity && fault.ClassOf(err) != fault.ClassNotFound {
 			return err
 		}
-		v.failErr(iHashes, n, attachmentAt(i), fault.CodeOf(err), err)
+		v.miss(n, a, Finding{Code: fault.CodeOf(err), N: n, Where: attachmentAt(i), Msg: fault.Text(err)})
 		return nil
 	}
 	got := v.binder.Sum()
@@ -491,8 +493,10 @@ func (v *verifier) absent(n int64, where string) {
 		v.res.Withheld++
 		return
 	}
-	v.fail(iHashes, Finding{Code: ErrAbsent, N: n, Where: where, Msg: "the content is absent, and no erasure record says why"})
+	v.fail(iHashes, Finding{Code: ErrAbsent, N: n, Where: where, Msg: absentMsg})
 }
+
+const absentMsg = "the content is absent, and no erasure record says why"
 
 // order checks that the entry may stand where it stands, and folds it.
 func (v *verifier) order(e *Entry, h *Header, n int64, m body, ok bool) error {
@@ -524,6 +528,10 @@ func (v *verifier) order(e *Entry, h *Header, n int64, m body, ok bool) error {
 			bad("the ledger is sealed with open calls")
 		}
 		v.seal(m.world)
+	case KindErasure:
+		if ok {
+			v.erasure(m)
+		}
 	case KindCommit:
 		return v.commit(e, n, m, ok)
 	default:

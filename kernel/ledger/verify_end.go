@@ -202,6 +202,7 @@ func (v *verifier) finish() error {
 			return err
 		}
 	}
+	v.settle()
 	v.pins()
 	if v.ev.Check != nil {
 		v.ev.Check.End(&Findings{v})
