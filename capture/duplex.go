@@ -90,7 +90,14 @@ func (f *framed) write(typ byte, p []byte) error {
 func (p *Proxy) Recorder(token string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 || r.URL.Path != shimPath || r.Header.Get("Upgrade") != shimProtocol {
+		token := token // of a path that there is
+		serve, proto := p.serveShim, shimProtocol
+		if r.URL.Path == execPath {
+			serve, proto = p.serveCommand, execProtocol
+		} else if r.URL.Path != shimPath {
+			token = ""
+		}
+		if token == "" || subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 || r.Header.Get("Upgrade") != proto {
 			problem(w, http.StatusNotFound, ErrShim, "not a shim of this recorder")
 			return
 		}
@@ -108,9 +115,9 @@ func (p *Proxy) Recorder(token string) http.Handler {
 			return
 		}
 		defer p.leave(conn)
-		_, err = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+shimProtocol+"\r\n\r\n")
+		_, err = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+proto+"\r\n\r\n")
 		if err == nil {
-			p.serveShim(context.WithoutCancel(r.Context()), &framed{r: rw.Reader, w: conn})
+			serve(context.WithoutCancel(r.Context()), &framed{r: rw.Reader, w: conn})
 		}
 	})
 }

@@ -27,14 +27,19 @@ const (
 
 // forward sends the request on and gives the answer to the client as it
 // comes; the last byte of it only when the outcome is durable.
-func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Request, to route, b *body, x *drive.Exchange) {
+func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Request, to route, b *body, x *drive.Exchange, ch *changed) {
 	// The upstream is not left as soon as the client is gone: many clients
 	// close when they have read the event that says the end, and the end
 	// itself is just behind it.
 	up, leave := context.WithCancel(ctx)
 	defer leave()
 	defer context.AfterFunc(r.Context(), func() { time.AfterFunc(h.p.o.Grace, leave) })()
-	resp, err := h.p.out.RoundTrip(h.outgoing(up, r, b))
+	out := h.outgoing(up, r, b)
+	if ch != nil {
+		h.p.sets.made(ch)
+		ch.apply(out)
+	}
+	resp, err := h.p.out.RoundTrip(out)
 	if err != nil {
 		h.unreachable(ctx, w, r, x, err)
 		return

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/reprise-dev/reprise/internal/drive"
@@ -22,6 +23,8 @@ type Journal struct {
 	seal canon.Value // body of the seal, if it was read
 
 	changed chan struct{} // closed when a record is used
+
+	leave string // the kind of calls that are not missed if they do not come again
 }
 
 // ReadJournal reads the first count entries of a run, or all if count is not
@@ -82,7 +85,7 @@ func (j *Journal) Answer(k effect.Key, c *effect.Call) (effect.Answer, error) {
 func (j *Journal) await(ctx context.Context, n int64) {
 	for {
 		j.mu.Lock()
-		left, changed := j.j.Left(), j.changed
+		left, changed := j.left(), j.changed
 		j.mu.Unlock()
 		if len(left) == 0 || left[0].Call.N > n {
 			return
@@ -109,7 +112,29 @@ func (j *Journal) Len() int { return j.j.Len() }
 func (j *Journal) Left() []*effect.Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.j.Left()
+	return j.left()
+}
+
+func (j *Journal) left() []*effect.Record {
+	list := j.j.Left()
+	if j.leave == "" {
+		return list
+	}
+	return slices.DeleteFunc(list, func(r *effect.Record) bool { return r.Kind == j.leave })
+}
+
+// forget makes the calls of a kind none that must come again.
+func (j *Journal) forget(kind string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.leave = kind
+}
+
+// forgotten returns how many calls need not come again.
+func (j *Journal) forgotten() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.j.Left()) - len(j.left())
 }
 
 // step returns which of the recorded calls each one is, from 1.

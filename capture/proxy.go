@@ -75,6 +75,9 @@ type Options struct {
 	// Sockets says what becomes of requests for a WebSocket; empty:
 	// [SocketsAuto]. A replay must have what its record had.
 	Sockets Sockets
+
+	// Set is what is changed in requests to models that are made.
+	Set []Change
 }
 
 // Recorded is a recorded run, as a replay looks at it beside the journal that
@@ -102,6 +105,13 @@ type Proxy struct {
 	conns    []net.Conn       // of shims
 	ended    bool
 	busy     sync.WaitGroup // what is being recorded
+
+	sets changes // what became of Options.Set
+
+	// Of the run's child, for the shims of commands.
+	home  string   // its working folder
+	undo  []string // what gives a program the environment back that the child would have had
+	stdin string   // what it reads, as fileID names it
 }
 
 // New returns a proxy over a session.
@@ -220,6 +230,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.probe(ctx, w, r, &call) {
 		return
 	}
+	ch := h.change(r, to, body.b)
+	if ch != nil {
+		call.Data = ch.note(call.Data)
+	}
 	x, err := h.p.s.Begin(ctx, call)
 	if err != nil {
 		body.keep() // a miss keeps the request for the report
@@ -227,7 +241,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if x.Live() {
-		h.forward(ctx, w, r, to, body, x)
+		h.forward(ctx, w, r, to, body, x, ch)
 		return
 	}
 	h.answer(ctx, w, r, to, &call, x)

@@ -2,12 +2,9 @@ package capture
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
-	"log"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -60,6 +57,23 @@ type RunOptions struct {
 	Normalisers []Normaliser
 	Transport   http.RoundTripper
 	Sockets     Sockets // of a recording; a replay takes those of its record
+
+	// Proxy sends the child through a forward proxy as well, for clients that
+	// take no base URL. A replay has one where its record had, and where it is
+	// hermetic.
+	Proxy bool
+	// Intercept are patterns of hosts that are recorded through the forward
+	// proxy, beside those of the known providers; * is every host.
+	Intercept []string
+
+	// Shims are the programs that are recorded when the child runs them by
+	// name. A replay takes those of its record.
+	Shims []string
+	// ShimCommand is what calls [ExecShim] for a program whose name and
+	// arguments follow it; there are no shims without.
+	ShimCommand []string
+	// CellCommand is what calls [EnterCell]; nothing is isolated without.
+	CellCommand []string
 }
 
 // ReplayOptions are what the replay of a recorded run needs besides.
@@ -70,6 +84,17 @@ type ReplayOptions struct {
 	// Until is of a branch: the first so many entries answer, and what comes
 	// after them is live. Zero: everything is answered from the record.
 	Until int64
+
+	// Hermetic gives the child nothing but the record: the forward proxy
+	// refuses every host that it does not answer for, and where the system
+	// allows it the child has a network in which there is nothing else.
+	Hermetic Isolation
+	// ToolsLive runs the commands that were recorded again, instead of
+	// answering them from the record.
+	ToolsLive bool
+	// Set is of a branch: what is changed in the requests to models that it
+	// makes.
+	Set []Change
 }
 
 // Result is what came of a run.
@@ -79,6 +104,8 @@ type Result struct {
 	Counts    drive.Counts
 	Upstreams []Upstream
 	Report    *replay.Report // of a replay
+	Tunnelled []HostCount    // hosts that the forward proxy passed on, unrecorded
+	Unused    []ledger.Ref   // of a replay: recorded calls that answered nothing
 }
 
 // Record runs a program and records its traffic. It returns when the program
@@ -123,19 +150,19 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 		MaxRequest: o.MaxRequest, Transport: o.Transport, Sockets: o.Sockets,
 	}
 	if r != nil {
-		opts.Pace, opts.Replaying = r.Pace, r.Until == 0
+		opts.Pace, opts.Replaying, opts.Set = r.Pace, r.Until == 0, r.Set
 		opts.Record = &Recorded{Reader: drive.NewReader(o.Config.Store, r.Run), Journal: j}
 	}
 	p, err := New(s, opts)
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
-	l, err := listen(ctx, p, ups, &o.Config)
+	w, err := o.surround(ctx, p, r, ups)
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
-	status, signal, err := o.child(ctx, path, ChildEnv(o.Env, ups, l.addr, RecorderVar+"="+l.recorder))
-	l.close()
+	status, signal, err := o.child(ctx, path, w)
+	w.close()
 	p.Close()
 	end := context.WithoutCancel(ctx)
 	if err != nil {
@@ -149,16 +176,24 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	if signal != "" {
 		data = data.With("signal", canon.String(signal))
 	}
+	passed, _ := w.tunnel.counts()
+	if passed != nil {
+		data = data.With("tunnelled", hostsValue(passed))
+	}
 	if err := s.Seal(end, how, data, nil); err != nil {
 		return nil, err
 	}
-	res := &Result{Run: s.Run(), Status: status, Counts: s.Counts(), Upstreams: ups}
+	res := &Result{Run: s.Run(), Status: status, Counts: s.Counts(), Upstreams: ups, Tunnelled: passed}
 	if r == nil {
 		return res, nil
+	}
+	for _, left := range j.Left() {
+		res.Unused = append(res.Unused, left.Call)
 	}
 	if res.Report, err = p.ReplayReport(end, o.Config.Store); err != nil {
 		return res, err
 	}
+	w.conditions(p, r, j).report(res.Report)
 	compareExit(res.Report, j, int64(status))
 	return res, nil
 }
@@ -206,10 +241,19 @@ func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstre
 		),
 	}
 	if r == nil {
+		open.Data = o.declare(open.Data)
 		return open, nil, nil
 	}
 	o.Sockets = socketsOf(j.Opened())
 	open.Data = open.Data.With("sockets", canon.String(string(o.Sockets)))
+	o.inherit(j.Opened(), r)
+	open.Data = o.declare(open.Data)
+	if len(r.Set) > 0 {
+		open.Data = open.Data.With("set", changesValue(r.Set))
+	}
+	if r.ToolsLive {
+		j.forget(KindExec)
+	}
 	last := j.Last()
 	open.Mode, open.From, open.Source, open.Lazy = "replay", r.Run, &last, true
 	open.Sources = drive.All(j)
@@ -276,109 +320,5 @@ func find(name string) (string, error) {
 		return "", fault.New(ErrNotStarted, "capture.Run", "%s is not a program that may be run", name)
 	default:
 		return "", fault.New(ErrNotFound, "capture.Run", "%s is not found", name)
-	}
-}
-
-// child runs the program to its end.
-func (o *RunOptions) child(ctx context.Context, path string, env []string) (status int, signal string, err error) {
-	cmd := exec.CommandContext(ctx, path) //nolint:gosec // to run the program is what was asked for
-	cmd.Args = o.Command
-	cmd.Env, cmd.Dir = env, o.Dir
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	if cmd.WaitDelay = o.Grace; o.Grace == 0 {
-		cmd.WaitDelay = 5 * time.Second
-	}
-	if err := cmd.Start(); err != nil {
-		return 0, "", fault.Wrap(ErrNotStarted, "capture.Run", err, "%s cannot be started", o.Command[0])
-	}
-	done := make(chan struct{})
-	forwarded := make(chan struct{})
-	go func() {
-		defer close(forwarded)
-		for {
-			select {
-			case sig := <-o.Signals:
-				_ = cmd.Process.Signal(sig)
-			case <-done:
-				return
-			}
-		}
-	}()
-	err = cmd.Wait()
-	close(done)
-	<-forwarded
-	state := cmd.ProcessState
-	if state == nil {
-		return 0, "", fault.Wrap(ErrNotStarted, "capture.Run", err, "%s", o.Command[0])
-	}
-	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return 128 + int(ws.Signal()), ws.Signal().String(), nil
-	}
-	return state.ExitCode(), "", nil
-}
-
-// listeners are the loopback addresses of one run.
-type listeners struct {
-	addr     map[string]string // of the upstreams
-	recorder string            // what [RecorderVar] holds
-	servers  []*http.Server
-}
-
-func listen(ctx context.Context, p *Proxy, ups []Upstream, cfg *drive.Config) (*listeners, error) {
-	var token [16]byte
-	if _, err := io.ReadFull(cfg.Rand, token[:]); err != nil {
-		return nil, fault.Wrap(drive.ErrRandom, "capture.Run", err, "no randomness")
-	}
-	l := &listeners{addr: map[string]string{}}
-	for i := range ups {
-		h, err := p.Handler(ups[i].Name)
-		if err != nil {
-			l.close()
-			return nil, err
-		}
-		if l.addr[ups[i].Name], err = l.serve(ctx, h); err != nil {
-			l.close()
-			return nil, err
-		}
-	}
-	secret := hex.EncodeToString(token[:])
-	addr, err := l.serve(ctx, p.Recorder(secret))
-	if err != nil {
-		l.close()
-		return nil, err
-	}
-	l.recorder = addr + "/" + secret
-	return l, nil
-}
-
-// serve listens on a free loopback port.
-func (l *listeners) serve(ctx context.Context, h http.Handler) (string, error) {
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fault.Wrap(ErrListen, "capture.Run", err, "a loopback address")
-	}
-	s := &http.Server{
-		Handler: h, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute,
-		MaxHeaderBytes: 2 * maxHead, ErrorLog: log.New(io.Discard, "", 0),
-	}
-	l.servers = append(l.servers, s)
-	go func() { _ = s.Serve(ln) }() // ends with close
-	return ln.Addr().String(), nil
-}
-
-// drainFor is how long answers that are still coming may take when the
-// program has ended.
-const drainFor = 2 * time.Second
-
-// close lets the requests end that the program has left behind.
-func (l *listeners) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), drainFor)
-	defer cancel()
-	for _, s := range l.servers {
-		if s.Shutdown(ctx) != nil {
-			_ = s.Close()
-		}
 	}
 }

@@ -223,7 +223,7 @@ func TestRecordAndReplayAProgram(t *testing.T) {
 			t.Errorf("%s = %d, want %d", c.Name, c.N, want[c.Name])
 		}
 	}
-	if got := strings.Join(rep.Remarks, "\n"); got != "1 tools answered, 1 ran in the agent itself" {
+	if got := strings.Join(rep.Remarks, "\n"); got != "1 tools answered, 1 ran in the agent itself\nlevel: tools live" {
 		t.Errorf("remarks = %q", got)
 	}
 }

@@ -38,7 +38,7 @@ func Shim(ctx context.Context, o ShimOptions) (int, error) {
 	if len(o.Command) == 0 {
 		return 0, fault.New(ErrNoCommand, "capture.Shim", "there is no server to run")
 	}
-	conn, f, err := dialRecorder(ctx, o.Recorder)
+	conn, f, err := dialRecorder(ctx, o.Recorder, shimPath, shimProtocol)
 	if err != nil {
 		return 0, err
 	}
@@ -63,7 +63,7 @@ func Shim(ctx context.Context, o ShimOptions) (int, error) {
 }
 
 // dialRecorder connects to a recorder and takes the connection over.
-func dialRecorder(ctx context.Context, recorder string) (net.Conn, *framed, error) {
+func dialRecorder(ctx context.Context, recorder, path, proto string) (net.Conn, *framed, error) {
 	addr, token, ok := strings.Cut(recorder, "/")
 	if !ok {
 		return nil, nil, fault.New(ErrShim, "capture.Shim", "%s does not name a recorder; start the agent with record or replay", RecorderVar)
@@ -73,7 +73,7 @@ func dialRecorder(ctx context.Context, recorder string) (net.Conn, *framed, erro
 	if err != nil {
 		return nil, nil, fault.Wrap(ErrShim, "capture.Shim", err, "the recorder cannot be reached")
 	}
-	_, err = io.WriteString(conn, "GET "+shimPath+" HTTP/1.1\r\nHost: "+addr+"\r\nConnection: Upgrade\r\nUpgrade: "+shimProtocol+"\r\nAuthorization: Bearer "+token+"\r\n\r\n")
+	_, err = io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: "+addr+"\r\nConnection: Upgrade\r\nUpgrade: "+proto+"\r\nAuthorization: Bearer "+token+"\r\n\r\n")
 	r := bufio.NewReader(conn)
 	var resp *http.Response
 	if err == nil {

@@ -37,6 +37,7 @@ const (
 func (a *app) recordCommand() *cobra.Command {
 	var upstreams, rules []string
 	var title, sockets string
+	var f around
 	cmd := &cobra.Command{
 		Use: "record -- CMD…", Short: "Run an agent and record its model and tool calls", GroupID: "record",
 		Long: `Run an agent and record its model and MCP calls.
@@ -47,12 +48,20 @@ before, else to the provider's public address. What the agent reads and prints
 is not touched, and the exit status is its own; 125 means that the recorder
 failed, 126 that the agent cannot be started, 127 that it was not found.
 
+With --proxy an agent whose client takes no base URL is recorded too: it is sent
+through a proxy of this run, which shows it a certificate of the hosts of known
+providers, and of those that --intercept names. Only the agent is told to trust
+that certificate; its key is never written anywhere. Other hosts are passed on
+unread. With --shim the programs that it names are recorded when the agent runs
+them: arguments, input, output and status.
+
 With --json the agent prints to standard error, so that standard output holds
 the summary and nothing else.`,
 		Example: example(
 			"reprise record -- node agent.mjs",
 			"reprise record --upstream openai=http://127.0.0.1:11434/v1 -- python agent.py",
 			"reprise record -- sh -c 'claude -p hi'",
+			"reprise record --proxy --shim git,npm -- node agent.mjs",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, agent, err := agentCommand(cmd, args, 0)
@@ -64,11 +73,12 @@ the summary and nothing else.`,
 				return err
 			}
 			a.status = exitRecorder
-			return a.record(cmd.Context(), agent, upstreams, rules, title, how)
+			return a.record(cmd.Context(), agent, upstreams, rules, title, how, &f)
 		},
 	}
 	cmd.Flags().StringArrayVar(&upstreams, "upstream", nil, "where a provider really is, as NAME=URL; may be given more than once")
 	cmd.Flags().StringArrayVar(&rules, "normalise", nil, "also match by this normaliser in replays, though it may make two different prompts equal; match rules lists them")
+	f.register(cmd)
 	cmd.Flags().StringVar(&title, "title", "", "what lists call the run (default: the command)")
 	cmd.Flags().StringVar(&sockets, "websocket", "auto", "what becomes of WebSockets: relay, refuse, or auto: refuse the first one where HTTP will do")
 	return cmd
@@ -77,6 +87,7 @@ the summary and nothing else.`,
 func (a *app) replayCommand() *cobra.Command {
 	var o capture.ReplayOptions
 	var f proveFlags
+	var in inner
 	var pace string
 	var out outputs
 	cmd := &cobra.Command{
@@ -89,6 +100,13 @@ calls that do not come again are reported too.
 The exit status is 0 if the agent did the same and ended with the same status,
 1 if not.
 
+With --hermetic the agent reaches the record and nothing else. On Linux it gets
+a network of its own, where users may have one; where not, it is sent through a
+proxy that refuses, and the report says what was not blocked. Commands that were
+recorded with --shim are answered from the record and not run; --tools live runs
+them. The report names the level: hermetic, tools live, or of a branch branch
+live; verify runs nothing at all.
+
 A trajectory has no agent to run again, and is replayed without CMD: no model and
 no tool is called. --verify checks the ledger, the law that it holds, every
 signature, and that each decision follows from what came in; --fold-world prints
@@ -97,13 +115,13 @@ suspension. Without any of the three it is --verify. Pins (--compiler, --signer,
 --policy-set, --root, --expect-head, --world) find drift. The exit status is 3 if
 a check failed, 1 if not everything could be checked.`,
 		Example: example(
-			"reprise replay last -- node agent.mjs", "reprise replay last --pace original -- node agent.mjs", "reprise replay 0190a1 --json -- node agent.mjs",
+			"reprise replay last -- node agent.mjs", "reprise replay last --pace original -- node agent.mjs", "reprise replay last --hermetic -- node agent.mjs", "reprise replay 0190a1 --json -- node agent.mjs",
 			"reprise replay last --verify --fold-world --policy-trace", "reprise replay last --verify --signer signer.pub --policy-set 4ab6… --expect-head 61:3f9a…",
 			"reprise replay last --verify --at 12 --json",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() < 0 && len(args) == 1 {
-				if fs := given(cmd, []string{"any-credential", "pace"}); len(fs) == 0 && out == (outputs{}) {
+				if fs := given(cmd, []string{"any-credential", "pace", "hermetic", "tools"}); len(fs) == 0 && out == (outputs{}) {
 					return a.replayOrProve(cmd, args[0], &f)
 				}
 			}
@@ -117,12 +135,16 @@ a check failed, 1 if not everything could be checked.`,
 			if o.Pace, err = capture.ParsePace(pace); err != nil {
 				return err
 			}
+			if err := in.apply(&o); err != nil {
+				return err
+			}
 			return a.replay(cmd.Context(), own[0], agent, o, &out)
 		},
 	}
 	cmd.Flags().BoolVar(&o.AnyCredential, "any-credential", false, "match calls that were recorded with another credential")
 	f.register(cmd)
 	out.flags(cmd)
+	in.register(cmd)
 	cmd.Flags().StringVar(&pace, "pace", "none", "how fast answers come: none (at once), original (as they came), or so many times as fast")
 	return cmd
 }
@@ -131,20 +153,29 @@ func (a *app) branchCommand() *cobra.Command {
 	var upstreams []string
 	var note, script string
 	var o capture.ReplayOptions
+	var f changeFlags
 	cmd := &cobra.Command{
 		Use: "branch RUN@N [-- CMD…]", Short: "Replay a run up to entry N and go on live, as a new run", GroupID: "replay",
 		Long: `Run the agent again. Its calls are answered from the record of RUN up to and
 including entry N (show prints the entries); what it asks after that is made
 live. The result is a new run that names the one it left, and where.
 
+--model asks another model from there on, and --set changes any other part of
+the requests to models, such as a prompt. The record has what the agent asked
+and what was changed in it.
+
 The exit status is ours: 0 when the branch was recorded, whatever the agent's
 status; that is in the summary.
 
 A trajectory needs no command: its engine goes on from entry N by itself, with
 the world as it stood there.`,
-		Example: example("reprise branch last@6 --note 'without the discount'", "reprise branch last@6 -- node agent.mjs", "reprise branch last@6 --upstream openai=http://127.0.0.1:11434/v1 -- node agent.mjs"),
+		Example: example("reprise branch last@6 --note 'without the discount'", "reprise branch last@6 -- node agent.mjs",
+			"reprise branch last@6 --model gpt-5-mini --set /temperature=0 -- node agent.mjs", "reprise branch last@6 --upstream openai=http://127.0.0.1:11434/v1 -- node agent.mjs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.ArgsLenAtDash() < 0 && len(args) == 1 {
+			if err := f.apply(&o); err != nil {
+				return err
+			}
+			if cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(o.Set) == 0 {
 				return a.branchEngine(cmd, args, note, script)
 			}
 			own, agent, err := agentCommand(cmd, args, 1)
@@ -156,6 +187,7 @@ the world as it stood there.`,
 	}
 	cmd.Flags().StringArrayVar(&upstreams, "upstream", nil, "where a provider really is, as NAME=URL; may be given more than once")
 	cmd.Flags().BoolVar(&o.AnyCredential, "any-credential", false, "match calls that were recorded with another credential")
+	f.register(cmd)
 	cmd.Flags().StringVar(&note, "note", "", "of a trajectory: why, for people who read the ledger")
 	cmd.Flags().StringVar(&script, "script", "", "of a trajectory: answer from this script from now on")
 	return cmd
@@ -183,6 +215,11 @@ func (s *opened) runOptions(ctx context.Context, agent, upstreams []string) (cap
 	if a.json {
 		o.Stdout = a.stderr
 	}
+	exe, err := a.executable()
+	if err != nil {
+		return o, err
+	}
+	o.ShimCommand, o.CellCommand = []string{exe, execShimName}, []string{exe, cellName}
 	k, err := a.openKeys()
 	if err != nil {
 		return o, err
@@ -213,7 +250,7 @@ func (a *app) signals() (list <-chan os.Signal, stop func()) {
 	return ch, func() { signal.Stop(ch) }
 }
 
-func (a *app) record(ctx context.Context, agent, upstreams, rules []string, title string, sockets capture.Sockets) error {
+func (a *app) record(ctx context.Context, agent, upstreams, rules []string, title string, sockets capture.Sockets, f *around) error {
 	list, err := capture.Select(rules)
 	if err != nil {
 		return err
@@ -229,6 +266,9 @@ func (a *app) record(ctx context.Context, agent, upstreams, rules []string, titl
 		return err
 	}
 	o.Title, o.Sockets, o.Normalisers = title, sockets, list
+	if err := f.apply(&o); err != nil {
+		return err
+	}
 	signals, stop := a.signals()
 	o.Signals = signals
 	defer stop()
@@ -457,6 +497,9 @@ func (a *app) branch(ctx context.Context, at string, agent, upstreams []string, 
 	}
 	if res.Counts.Missed > 0 {
 		a.status = fault.ExitDiverged
+	}
+	if err := s.saySaved(ctx, &r, n+1, res); err != nil {
+		return err
 	}
 	if err := s.summarise(ctx, res.Run, "branched", res.Report, "show last", "diff "+short(r.Run)+" "+short(res.Run)); err != nil {
 		return err

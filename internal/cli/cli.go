@@ -40,6 +40,7 @@ type app struct {
 	stderr io.Writer
 	env    []string
 	self   string // how the program was called, for commands that are printed
+	name   string // by which it was called
 	now    func() time.Time
 	rand   io.Reader
 
@@ -60,6 +61,9 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	a := &app{
 		stdin: stdin, stdout: stdout, stderr: stderr, env: env,
 		self: selfOf(args), now: time.Now, rand: rand.Reader,
+	}
+	if len(args) > 0 {
+		a.name = args[0]
 	}
 	a.out, a.err = styleOf(stdout, env), styleOf(stderr, env)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
@@ -142,6 +146,8 @@ func (a *app) hint(cmd *cobra.Command, code fault.Code) string {
 		return "--listen 127.0.0.1:7070, or --allow-remote if they may read every run"
 	case "server.listen_failed":
 		return "--listen 127.0.0.1:0 takes a free port"
+	case "capture.no_isolation":
+		return "--hermetic without require goes on, and the report says what was not blocked"
 	case "keys.no_signer":
 		return a.self + " keys rotate"
 	}
@@ -191,7 +197,7 @@ at, verified by somebody else, and replayed without calling anything.`,
 		a.trajectoryCommand(), a.approveCommand(),
 		a.auditCommand(), a.worldCommand(),
 		a.exportCommand(), a.importCommand(), a.keysCommand(),
-		a.serveCommand(), a.doctorCommand(), a.shimCommand(), a.completionCommand(root),
+		a.serveCommand(), a.doctorCommand(), a.shimCommand(), a.execShimCommand(), a.cellCommand(), a.completionCommand(root),
 	)
 	return root
 }
