@@ -87,7 +87,7 @@ func (p *Proxy) commandCall(c *command) effect.Call {
 	for i, a := range c.argv {
 		argv[i] = canon.String(red.Text(a))
 	}
-	cwd := canon.String(red.Text(within(p.home, c.cwd)))
+	cwd := canon.String(red.Text(within(p.surroundings().home, c.cwd)))
 	request := []byte(canon.Object(canon.M("argv", canon.Array(argv...)), canon.M("cwd", cwd)).String())
 	form, norms := p.rules.normal(KindExec, request)
 	digest := canon.SHA256(form)
@@ -97,6 +97,18 @@ func (p *Proxy) commandCall(c *command) effect.Call {
 		Data:     canon.Object(canon.M("cwd", cwd), canon.M("program", canon.String(c.program))),
 		Contents: []ledger.Content{{Name: RequestName, Type: "application/json", Bytes: request}},
 	}
+}
+
+func (p *Proxy) surround(a surrounded) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.agent = a
+}
+
+func (p *Proxy) surroundings() surrounded {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.agent
 }
 
 // within returns path relative to home, if it is in there.
@@ -141,12 +153,12 @@ func (p *Proxy) serveCommand(ctx context.Context, f *framed) {
 		s.replay(ctx)
 		return
 	}
-	s.record(ctx, s.how(modeLive).With("undo", texts(p.undo)))
+	s.record(ctx, s.how(modeLive).With("undo", texts(p.surroundings().undo)))
 }
 
 // how returns what a shim is told first.
 func (s *served) how(mode string) canon.Value {
-	return canon.Object(canon.M("mode", canon.String(mode)), canon.M("stdin", canon.String(s.p.stdin)))
+	return canon.Object(canon.M("mode", canon.String(mode)), canon.M("stdin", canon.String(s.p.surroundings().stdin)))
 }
 
 // commandFailed is the status of a command that has no answer. Shells and

@@ -108,7 +108,11 @@ type Proxy struct {
 
 	sets changes // what became of Options.Set
 
-	// Of the run's child, for the shims of commands.
+	agent surrounded // under mu
+}
+
+// surrounded is what the shims of commands need to know of the run's child.
+type surrounded struct {
 	home  string   // its working folder
 	undo  []string // what gives a program the environment back that the child would have had
 	stdin string   // what it reads, as fileID names it

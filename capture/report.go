@@ -83,6 +83,7 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 		{Name: "live", N: c.Live},
 		{Name: "missed", N: c.Missed},
 		{Name: "tools_answered", N: seen.toolsAnswered},
+		{Name: "commands_answered", N: seen.commands},
 		{Name: "tools_ran_in_agent", N: seen.toolsInAgent()},
 		{Name: "normalised", N: seen.normalised},
 	}
@@ -141,6 +142,7 @@ func elsewhere(run, own ledger.RunID) ledger.RunID {
 type ran struct {
 	steps         map[int64]int64 // entry of a call to its number, from 1
 	toolsAnswered int64
+	commands      int64
 	normalised    int64
 	norms         []string // one line for each set of normalisers
 	mcpTools      []string
@@ -184,6 +186,9 @@ func (p *Proxy) readRun(ctx context.Context, store drive.Store) (*ran, error) {
 			delete(calls, n)
 			if call == nil || o.Body.Get("refs").Get("pin").IsZero() {
 				continue
+			}
+			if call.Body.Get("kind").Str() == KindExec {
+				out.commands++
 			}
 			if tool, ok := strings.CutPrefix(call.Body.Get("name").Str(), methodToolsCall+" "); ok && call.Body.Get("kind").Str() == KindMCP {
 				out.toolsAnswered++

@@ -24,7 +24,16 @@ import (
 
 // The test binary plays the agent, the shim and the server as well.
 func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == "cell":
+		fmt.Fprintln(os.Stderr, capture.EnterCell())
+		os.Exit(126)
+	case len(os.Args) > 3 && os.Args[1] == "exec-shim":
+		os.Exit(execShimMain())
+	}
 	switch os.Getenv("CAPTURE_TEST_ROLE") {
+	case "proxied":
+		os.Exit(proxiedMain())
 	case "agent":
 		os.Exit(agentMain())
 	case "shim":

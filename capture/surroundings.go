@@ -99,16 +99,16 @@ func (o *RunOptions) surround(ctx context.Context, p *Proxy, r *ReplayOptions, u
 	for _, kv := range extra {
 		w.env = without(w.env, kv)
 	}
-	p.undo = undoing(o.Env, w.env)
-	for _, kv := range p.undo {
+	agent := surrounded{home: o.Setting.Cwd, undo: undoing(o.Env, w.env)}
+	for _, kv := range agent.undo {
 		name, _, _ := strings.Cut(kv, "=")
 		w.set = append(w.set, name)
 	}
 	slices.Sort(w.set)
-	p.home = o.Setting.Cwd
 	if f, ok := o.Stdin.(*os.File); ok {
-		p.stdin = fileID(f)
+		agent.stdin = fileID(f)
 	}
+	p.surround(agent)
 	return w, nil
 }
 

@@ -67,7 +67,7 @@ func newTunnel(p *Proxy, ca *authority, hosts *intercepts, secret string, sealed
 	t.inner = &http.Server{
 		Handler: http.HandlerFunc(t.serveTaken), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute,
 		MaxHeaderBytes: 2 * maxHead, ErrorLog: log.New(io.Discard, "", 0),
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}},
+		TLSConfig: t.secured(), // says that the server knows HTTP/2
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if s, ok := c.(*tls.Conn); ok {
 				c = s.NetConn()
@@ -270,6 +270,11 @@ type takenKey struct{}
 // answered.
 func (c *taken) Read(p []byte) (int, error) { return c.r.Read(p) }
 
+// secured returns how the proxy speaks as a provider.
+func (t *tunnel) secured() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Rand: t.ca.rand, Time: t.ca.now}
+}
+
 // take gives the connection to the inner server. What begins like TLS is TLS.
 func (t *tunnel) take(c *taken) {
 	_ = c.SetReadDeadline(time.Now().Add(dialPatient))
@@ -285,8 +290,7 @@ func (t *tunnel) take(c *taken) {
 		t.took.put(c)
 		return
 	}
-	cfg := t.inner.TLSConfig.Clone()
-	cfg.Rand, cfg.Time = t.ca.rand, t.ca.now
+	cfg := t.secured()
 	cfg.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if hello.ServerName != "" {
 			return t.ca.leaf(hello.ServerName)

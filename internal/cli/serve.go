@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"strings"
@@ -21,6 +22,8 @@ type serveFlags struct {
 
 	run      bool
 	template string
+
+	standing standingFlags
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -40,9 +43,15 @@ With --allow-run, trajectories begin and go on here at the word of whoever
 reaches the server, with the tools that they name: that starts programs. Without
 it, what others propose and sign is recorded, and somebody else resumes the run.
 
+With --record it records as well: agents that are pointed at --record-listen, each
+as a run of its own, by the header x-reprise-run, by /run/NAME in front of the
+path, or by the API key. A run is closed when it was idle for a while. Whoever
+reaches that address can have requests made and recorded.
+
 It stops on Ctrl-C or SIGTERM, when what is under way has ended.`,
-		Example: example("reprise serve", "reprise serve --listen 127.0.0.1:0 --json", "curl http://127.0.0.1:7070/v1/runs"),
-		Args:    exactly(0, "no argument"),
+		Example: example("reprise serve", "reprise serve --listen 127.0.0.1:0 --json", "curl http://127.0.0.1:7070/v1/runs",
+			"reprise serve --record", "OPENAI_BASE_URL=http://127.0.0.1:7071/run/nightly/openai/v1 node agent.mjs"),
+		Args: exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.serve(cmd.Context(), f)
 		},
@@ -52,6 +61,7 @@ It stops on Ctrl-C or SIGTERM, when what is under way has ended.`,
 	cmd.Flags().BoolVar(&f.remote, "allow-remote", false, "allow an address that other machines can reach: they may read every run")
 	cmd.Flags().BoolVar(&f.run, "allow-run", false, "run trajectories, which starts the programs that are their tools; not with --allow-remote")
 	cmd.Flags().StringVar(&f.template, "trajectory-template", "", "with --allow-run: a task file for trajectories of one submitted action")
+	f.standing.register(cmd)
 	return cmd
 }
 
@@ -90,9 +100,17 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
+	rec, err := s.standing(ctx, &f)
+	if err != nil {
+		return err
+	}
 	address := "http://" + ln.Addr().String()
 	if a.json {
-		a.print(canon.Object(canon.M("address", canon.String(address)), canon.M("store", canon.String(s.dsn))))
+		v := canon.Object(canon.M("address", canon.String(address)), canon.M("store", canon.String(s.dsn)))
+		if rec != nil {
+			v = v.With("recording", rec.Value())
+		}
+		a.print(v)
 	} else {
 		a.printf("serving %s at %s\n", s.dsn, a.out.name(address))
 		for _, path := range []string{"/v1/runs", "/openapi.json"} {
@@ -102,7 +120,23 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if host, _, err := net.SplitHostPort(ln.Addr().String()); err == nil && !net.ParseIP(host).IsLoopback() {
 		a.sayf("%s other machines can reach %s and read every run\n", a.err.warn("warning:"), strings.TrimPrefix(address, "http://"))
 	}
-	return srv.Serve(ctx, ln)
+	if rec == nil {
+		return srv.Serve(ctx, ln)
+	}
+	if !a.json {
+		a.sayRecorder(rec)
+	}
+	// Either ends the other: half a server would be taken for a whole one.
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	recorded := make(chan error, 1)
+	go func() {
+		defer stop()
+		recorded <- rec.Serve(ctx, rec.ln)
+	}()
+	err = srv.Serve(ctx, ln)
+	stop()
+	return errors.Join(err, <-recorded)
 }
 
 // serveTrajectories lets a server write trajectories. Without keys there are
