@@ -96,7 +96,7 @@ func (h *handler) outgoing(ctx context.Context, r *http.Request, b *body) *http.
 		b.mu.Lock()
 		b.holders++
 		b.mu.Unlock()
-		out.Body = &sending{Reader: *bytes.NewReader(b.b), b: b}
+		out.Body = &sending{r: bytes.NewReader(b.b), b: b}
 	}
 	return out.WithContext(ctx)
 }
@@ -110,14 +110,31 @@ func basic(u *url.Userinfo) string {
 
 // sending is a request body on its way to the upstream.
 type sending struct {
-	bytes.Reader
-	b    *body
-	once sync.Once
+	mu sync.Mutex // the transport may close it while it reads
+	r  *bytes.Reader
+	b  *body
+}
+
+// Read implements [io.Reader].
+func (s *sending) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.r == nil {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	return s.r.Read(p)
 }
 
 // Close implements [io.Closer]; the transport calls it when it reads no more.
 func (s *sending) Close() error {
-	s.once.Do(s.b.release)
+	s.mu.Lock()
+	open := s.r != nil
+	s.r = nil
+	s.mu.Unlock()
+	if open {
+		s.b.leave()
+		s.b.release()
+	}
 	return nil
 }
 

@@ -55,6 +55,7 @@ type Options struct {
 	Setting     Setting
 
 	MaxRequest int64             // bytes of one request; 0: [DefaultMaxRequest]
+	Room       *Room             // for large requests; nil: one of [DefaultRoom]
 	Transport  http.RoundTripper // nil: one that changes nothing
 
 	// Record is the run that calls are answered from, where the session's
@@ -131,6 +132,9 @@ func New(s *drive.Session, o Options) (*Proxy, error) {
 	}
 	if o.MaxRequest == 0 {
 		o.MaxRequest = DefaultMaxRequest
+	}
+	if o.Room == nil {
+		o.Room = NewRoom(DefaultRoom)
 	}
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
@@ -211,7 +215,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.socket(w, r)
 		return
 	}
-	body, err := readBody(w, r, h.p.o.MaxRequest)
+	body, err := readBody(w, r, h.p.o.MaxRequest, h.p.o.Room)
 	if err != nil {
 		if fault.CodeOf(err) == ErrTooLarge {
 			problem(w, http.StatusRequestEntityTooLarge, ErrTooLarge, err.Error())
@@ -245,6 +249,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if x.Live() {
+		// A large request must not be held while its answer comes.
+		call.Contents = nil
+		x.Forget()
 		h.forward(ctx, w, r, to, body, x, ch)
 		return
 	}
@@ -375,6 +382,9 @@ type body struct {
 	mu      sync.Mutex
 	holders int
 	kept    bool
+	room    *Room
+	taken   int64 // of the room
+	large   bool  // it has memory of its own
 }
 
 // maxPooled bounds a request whose memory is used again.
@@ -386,11 +396,50 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b
 func (b *body) release() {
 	b.mu.Lock()
 	b.holders--
-	done := b.holders == 0 && !b.kept
+	done := b.holders == 0
+	kept := b.kept
 	b.mu.Unlock()
-	if done && cap(*b.buf) <= maxPooled {
+	if !done {
+		return
+	}
+	b.leave()
+	if !kept && cap(*b.buf) <= maxPooled {
 		buffers.Put(b.buf)
 	}
+}
+
+// leave gives the room of a large request back, when its upstream has taken it
+// or it goes nowhere. Its memory is not used again, so that who still looks
+// at a part of it may.
+func (b *body) leave() {
+	b.mu.Lock()
+	taken := b.taken
+	b.taken = 0
+	if b.large {
+		b.b = nil
+	}
+	b.mu.Unlock()
+	if taken > 0 {
+		b.room.give(taken)
+	}
+}
+
+// enlarge makes room for a request of n bytes or, if that is not known, for
+// the largest one, and returns the memory for it.
+func (b *body) enlarge(ctx context.Context, have []byte, n, limit int64) ([]byte, error) {
+	want := n
+	if n < 0 {
+		want = limit
+	}
+	taken, err := b.room.take(ctx, want)
+	if err != nil {
+		return nil, err
+	}
+	b.taken, b.large = taken, true
+	if n < 0 {
+		n = 4 * maxPooled // it grows as far as it must
+	}
+	return append(make([]byte, 0, n+1), have...), nil
 }
 
 func (b *body) keep() {
@@ -400,16 +449,16 @@ func (b *body) keep() {
 }
 
 // readBody reads a request whole.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) (*body, error) {
+func readBody(w http.ResponseWriter, r *http.Request, limit int64, room *Room) (*body, error) {
 	const op = "capture.readBody"
 	if r.ContentLength > limit {
 		return nil, fault.New(ErrTooLarge, op, "a request of %d bytes; the limit is %d", r.ContentLength, limit)
 	}
 	buf, _ := buffers.Get().(*[]byte)
-	out := &body{buf: buf, holders: 1}
+	out := &body{buf: buf, holders: 1, room: room}
 	b := (*buf)[:0]
-	if n := int(r.ContentLength); n > cap(b) {
-		b = make([]byte, 0, min(n, maxPooled))
+	if n := int(r.ContentLength); n > cap(b) && n <= maxPooled {
+		b = make([]byte, 0, n)
 	}
 	var in io.Reader = r.Body
 	if r.ContentLength < 0 {
@@ -420,7 +469,16 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) (*body, error
 			if r.ContentLength >= 0 && int64(len(b)) == r.ContentLength {
 				break
 			}
-			b = append(b, 0)[:len(b)]
+			if len(b) >= maxPooled && !out.large || r.ContentLength > maxPooled && !out.large {
+				own, err := out.enlarge(r.Context(), b, r.ContentLength, limit)
+				if err != nil {
+					buffers.Put(buf)
+					return nil, err
+				}
+				b = own
+			} else {
+				b = append(b, 0)[:len(b)]
+			}
 		}
 		n, err := in.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
@@ -428,7 +486,9 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) (*body, error
 			break
 		}
 		if err != nil {
-			*buf = b
+			if out.leave(); !out.large {
+				*buf = b
+			}
 			buffers.Put(buf)
 			if _, ok := err.(*http.MaxBytesError); ok { //nolint:errorlint // the reader gives it as it is
 				return nil, fault.New(ErrTooLarge, op, "a request of more than %d bytes", limit)
@@ -436,7 +496,9 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) (*body, error
 			return nil, fault.Wrap(ErrBody, op, err, "the request broke off")
 		}
 	}
-	*buf, out.b = b, b
+	if out.b = b; !out.large {
+		*buf = b
+	}
 	return out, nil
 }
 

@@ -113,6 +113,7 @@ type Standing struct {
 	names map[string]bool
 	hosts map[string]bool
 	red   *Redactor // only makes fingerprints
+	room  *Room
 
 	mu    sync.Mutex
 	runs  map[group]*standing
@@ -154,7 +155,7 @@ func NewStanding(o StandingOptions) (*Standing, error) {
 	if o.Transport == nil {
 		o.Transport = transport() // one for all, so that connections are
 	}
-	s := &Standing{o: o, ups: ups, names: map[string]bool{}, hosts: map[string]bool{"localhost": true}, red: NewRedactor(o.StoreKey, nil), runs: map[group]*standing{}}
+	s := &Standing{o: o, ups: ups, names: map[string]bool{}, hosts: map[string]bool{"localhost": true}, red: NewRedactor(o.StoreKey, nil), runs: map[group]*standing{}, room: NewRoom(DefaultRoom)}
 	for i := range ups {
 		s.names[ups[i].Name] = true
 	}
@@ -309,7 +310,7 @@ func (s *Standing) begin(ctx context.Context, run *standing) {
 	if err == nil {
 		p, err = New(session, Options{
 			Upstreams: s.ups, Redactor: NewRedactor(s.o.StoreKey, EnvSecrets(s.o.Env)), Normalisers: s.o.Normalisers,
-			Setting: SettingAt(run.begun, ""), MaxRequest: s.o.MaxRequest, Transport: s.o.Transport, Sockets: s.o.Sockets,
+			Setting: SettingAt(run.begun, ""), MaxRequest: s.o.MaxRequest, Room: s.room, Transport: s.o.Transport, Sockets: s.o.Sockets,
 		})
 	}
 	s.mu.Lock()

@@ -167,6 +167,11 @@ func (x *Exchange) Under() Boundary {
 	return Boundary{s: x.s, path: x.key.Under(), under: ledger.Ref{Run: x.s.run, N: x.n, ID: x.id}}
 }
 
+// Forget lets go of what the call holds of its request, which the ledger has.
+// It is for callers that have the request themselves and whose answer may take
+// long; the exchange stays as it is but for that.
+func (x *Exchange) Forget() { x.call.Contents = nil }
+
 // Live reports whether the caller must make the call.
 func (x *Exchange) Live() bool { return x.answer.Mode == effect.MakeIt }
 

@@ -1,0 +1,184 @@
+package capture_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/store/sqlite"
+)
+
+// onDisk makes r a rig whose store is a file, so that what the process holds
+// is what the recorder holds.
+func onDisk(t testing.TB) *rig {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return &rig{t: t, store: store, spool: t.TempDir()}
+}
+
+// live returns what the heap holds.
+func live() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// watch samples the heap until stop, which returns the most it held.
+func watch() (stop func() uint64) {
+	var most atomic.Uint64
+	done, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most.Store(max(most.Load(), m.HeapAlloc))
+			select {
+			case <-done:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	return func() uint64 { close(done); <-over; return most.Load() }
+}
+
+const mb = 1 << 20
+
+// Memory does not grow with how much has passed through a recorder: not with
+// the number of streams and not with their length. Every stream has 10 MB;
+// there are 1,000 of them, with -short 24.
+//
+// It stands alone, because it looks at the memory of the whole process.
+func TestMemoryIsFlatOverStreams(t *testing.T) { //nolint:paralleltest // see above
+	streams := 1000
+	if testing.Short() {
+		streams = 24
+	}
+	const size, conns = 10 * mb, 4
+	block := make([]byte, 32<<10)
+	_, _ = io.ReadFull(rand.Reader, block)
+	for i := range block {
+		block[i] = 'a' + block[i]%26
+	}
+	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: %s\n\n", r.URL.RawQuery)
+		for sent := 0; sent < size; sent += len(block) {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	})
+	rig := onDisk(t)
+	live0 := live()
+	p := rig.record(up.URL)
+	one := client()
+	ask := func(n int) {
+		resp, err := one.Post(fmt.Sprintf("%s/v1/chat/completions?n=%d", p.url, n), "application/json", http.NoBody)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer resp.Body.Close()
+		if got, err := io.Copy(io.Discard, resp.Body); err != nil || got < size {
+			t.Errorf("stream %d: %d bytes, %v", n, got, err)
+		}
+	}
+	var held []uint64
+	stop := watch()
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	for range conns {
+		wg.Go(func() {
+			for n := int(next.Add(1)); n <= streams; n = int(next.Add(1)) {
+				ask(n)
+			}
+		})
+	}
+	wg.Wait()
+	peak := stop()
+	held = append(held, live())
+	p.end()
+	t.Logf("%d streams of 10 MB: %d MB before, %d MB at most, %d MB after", streams, live0/mb, peak/mb, held[0]/mb)
+	if limit := live0 + 64*mb; peak > limit {
+		t.Errorf("the heap held %d MB, want at most %d", peak/mb, limit/mb)
+	}
+	if limit := live0 + 16*mb; held[0] > limit {
+		t.Errorf("the heap holds %d MB afterwards, want at most %d", held[0]/mb, limit/mb)
+	}
+}
+
+// Large requests stand in memory until their upstreams have taken them, and
+// then no more: what many of them need at a time is bounded, and while answers
+// are awaited it is nothing.
+//
+// It stands alone, because it looks at the memory of the whole process.
+func TestMemoryIsBoundedOverLargeRequests(t *testing.T) { //nolint:paralleltest // see above
+	conns, size := 24, 16*mb
+	if testing.Short() {
+		conns, size = 12, 8*mb
+	}
+	taken, release := make(chan int64, conns), make(chan struct{})
+	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		taken <- n
+		<-release
+		fmt.Fprint(w, "{}")
+	})
+	rig := onDisk(t)
+	rig.opts.Room = capture.NewRoom(int64(2*size + mb))
+	body := append(append([]byte(`{"model":"m","messages":[{"content":"`), bytes.Repeat([]byte("large "), size/6)...), `"}]}`...)
+	before := live()
+	p := rig.record(up.URL)
+	var wg sync.WaitGroup
+	stop := watch()
+	for n := range conns {
+		wg.Go(func() {
+			var in io.Reader = bytes.NewReader(body)
+			if n%2 == 1 {
+				in = io.MultiReader(in) // of unknown length
+			}
+			resp, err := client().Post(fmt.Sprintf("%s/v1/chat/completions?n=%d", p.url, n), "application/json", in)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			if b, err := io.ReadAll(resp.Body); err != nil || string(b) != "{}" {
+				t.Errorf("request %d: %d %s, %v", n, resp.StatusCode, b, err)
+			}
+		})
+	}
+	for range conns {
+		if n := <-taken; n != int64(len(body)) {
+			t.Errorf("the upstream got %d bytes, want %d", n, len(body))
+		}
+	}
+	peak, waiting := stop(), live()
+	close(release)
+	wg.Wait()
+	p.end()
+	all := uint64(conns * size)
+	t.Logf("%d requests of %d MB: %d MB before, %d MB at most, %d MB while answers are awaited", conns, size/mb, before/mb, peak/mb, waiting/mb)
+	if limit := before + uint64(2*size)*5 + 48*mb; peak > limit || peak > before+all {
+		t.Errorf("the heap held %d MB, want at most %d", peak/mb, limit/mb)
+	}
+	if limit := before + 24*mb; waiting > limit {
+		t.Errorf("the heap holds %d MB while answers are awaited, want at most %d", waiting/mb, limit/mb)
+	}
+}
