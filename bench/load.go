@@ -21,7 +21,7 @@ import (
 // loadOptions is what a client process is told.
 type loadOptions struct {
 	Addr  string
-	Kind  string // small, history, sse or slow
+	Kind  string // small, history, sse, slow or large
 	Conns int
 	From  int // number of the first request; no two are the same
 	Count int // at most so many requests

@@ -41,7 +41,10 @@ func (b *bench) proxies() error {
 	if err := p.vcr(); err != nil {
 		return err
 	}
-	return p.latency()
+	if err := p.latency(); err != nil {
+		return err
+	}
+	return p.memory()
 }
 
 // proxying is what the rows of the proxies share.

@@ -58,6 +58,7 @@ func upstreamRole(context.Context, []string) error {
 	mux.HandleFunc("/history/", whole)
 	mux.HandleFunc("/sse/", stream(0))
 	mux.HandleFunc("/slow/", stream(time.Second))
+	mux.HandleFunc("/large/", large)
 	return serve(mux, nothing)
 }
 

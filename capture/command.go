@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -404,4 +405,22 @@ func (g *given) more() []byte {
 		return g.rest
 	}
 	return <-g.parts
+}
+
+// ReadIO yields the parts of a command's [IOName] content, given that and the
+// content [drive.TimingName]: the stream, 0, 1 or 2, and its bytes.
+func ReadIO(io, timing []byte) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		parts, err := drive.ParseTiming(timing)
+		if err != nil {
+			return
+		}
+		for _, p := range parts {
+			n := min(p.Size, len(io))
+			if n == 0 || io[0] < stdin || io[0] > stderr || !yield(int(io[0]-stdin), io[1:n]) {
+				return
+			}
+			io = io[n:]
+		}
+	}
 }

@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
@@ -84,7 +82,8 @@ func (s *execShim) inherited(agents string) bool {
 	if !ok {
 		return s.o.Stdin == nil
 	}
-	return term.IsTerminal(int(f.Fd())) || agents != "" && fileID(f) == agents
+	info, err := f.Stat()
+	return err != nil || info.Mode()&os.ModeCharDevice != 0 || agents != "" && fileID(f) == agents
 }
 
 // input sends what the agent gives to the recorder, and then to the program.

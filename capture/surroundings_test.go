@@ -45,7 +45,7 @@ func proxiedMain() int {
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(os.Getenv("H2") != "")
 	c := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy), Protocols: protocols}}
-	for _, to := range strings.Fields(os.Getenv("ASK")) {
+	for to := range strings.FieldsSeq(os.Getenv("ASK")) {
 		resp, err := c.Post(to, "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
 		if err != nil {
 			fmt.Println("error:", err)
@@ -180,7 +180,8 @@ func TestForwardProxyIsForTheChild(t *testing.T) {
 	}
 	u.User = nil
 	c := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(u)}}
-	if _, err := c.Get("https://api.openai.com/"); err == nil || !strings.Contains(err.Error(), "Proxy Authentication Required") {
+	if _, err := c.Get("https://api.openai.com/"); err == nil || //nolint:bodyclose // there is none
+		!strings.Contains(err.Error(), "Proxy Authentication Required") {
 		t.Errorf("without the secret: %v", err)
 	}
 	_ = feed.Close()

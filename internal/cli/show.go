@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
@@ -355,10 +358,35 @@ func (a *app) entry(d *insight.Detail) {
 	a.printf("%s\n", a.out.dim("id "+d.ID.String()))
 	a.facts(d)
 	for _, p := range d.Parts {
+		if a.streams(d, &p) {
+			continue
+		}
 		a.printf("\n%s\n", a.out.name(fmt.Sprintf("%s · %s · %s bytes", p.Name, clean(p.Type), number(p.Size))))
 		a.part(&p)
 	}
 	a.printf("\n")
+}
+
+// streams prints what a command was given and wrote, and reports whether p was
+// that.
+func (a *app) streams(d *insight.Detail, p *insight.Part) bool {
+	i := slices.IndexFunc(d.Parts, func(t insight.Part) bool { return t.Name == drive.TimingName })
+	if p.Name != capture.IOName || i < 0 || p.Gone != "" || d.Parts[i].Gone != "" {
+		return false
+	}
+	last := -1
+	for stream, b := range capture.ReadIO(p.Bytes, d.Parts[i].Bytes) {
+		if stream != last {
+			a.printf("\n%s\n", a.out.name([]string{"given to it", "standard output", "standard error"}[stream]))
+			last = stream
+		}
+		if isText(b) {
+			a.printf("%s\n", cleanBlock(string(b)))
+		} else {
+			a.printf("%s\n", a.out.dim(number(int64(len(b)))+" bytes that are no text"))
+		}
+	}
+	return true
 }
 
 // facts prints what an entry says beside its contents: of HTTP, as HTTP has
@@ -369,6 +397,9 @@ func (a *app) facts(d *insight.Detail) {
 	switch {
 	case list != nil && d.Kind == ledger.KindCall:
 		a.printf("%s %s  %s\n", data.Get("method").Str(), a.out.name(clean(data.Get("url").Str())), a.out.dim("to "+clean(data.Get("upstream").Str())))
+		for _, c := range data.Get("set").Elems() {
+			a.printf("%s %s: %s → %s\n", a.out.warn("changed before it was sent:"), clean(c.Get("pointer").Str()), clean(cmp.Or(c.Get("was").Str(), "nothing")), clean(c.Get("now").Str()))
+		}
 	case list != nil && d.Kind == ledger.KindOutcome:
 		status, _ := data.Get("status").AsInt()
 		a.printf("%d %s\n", status, clean(d.Body.Get("status").Str()))
