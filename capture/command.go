@@ -3,6 +3,7 @@ package capture
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"slices"
@@ -23,9 +24,10 @@ import (
 //	call     name, data {cwd, program}, content "request": JSON {argv, cwd}
 //	outcome  data {exit, signal}, contents "io" and "timing"
 //
-// Each part of io is the number of a stream and bytes of it: 0 what the
-// program was given to read, 1 what it wrote and 2 what it wrote as errors. A
-// part 0 without bytes is the end of what it was given. In a replay the
+// The content io is what was read and written, part by part: the number of a
+// stream as a digit, the length as an unsigned varint, and the bytes. Stream 0
+// is what the program was given to read, 1 what it wrote and 2 what it wrote as
+// errors. A part of stream 0 without bytes is the end of what it was given. In a replay the
 // program is not run: what it wrote comes again when everything was given to
 // it that had been given to it before. What it had done to files is not done
 // again. What the program asks of others itself is part of it and not
@@ -191,12 +193,12 @@ func (s *served) record(ctx context.Context, how canon.Value) {
 	}
 	red := s.p.o.Redactor
 	clean := map[byte]*replacer{stdin: red.stream(), stdout: red.stream(), stderr: red.stream()}
-	var part []byte
+	var safe, part []byte
 	stage := func(stream byte, p []byte, last bool) error {
-		part = clean[stream].write(append(part[:0], stream), p, last)
-		if len(part) == 1 {
+		if safe = clean[stream].write(safe[:0], p, last); len(safe) == 0 {
 			return nil
 		}
+		part = appendIO(part[:0], stream, safe)
 		_, err := st.Write(part)
 		return err
 	}
@@ -222,7 +224,7 @@ func (s *served) record(ctx context.Context, how canon.Value) {
 			}
 		case frameEOF:
 			if err = end(stdin); err == nil {
-				if _, err = st.Write([]byte{stdin}); err == nil {
+				if _, err = st.Write(appendIO(nil, stdin, nil)); err == nil {
 					err = s.f.write(frameEOF, nil)
 				}
 			}
@@ -306,28 +308,25 @@ func (s *served) timing(ctx context.Context) ([]drive.Part, error) {
 func (s *served) play(ctx context.Context, all []byte, parts []drive.Part) bool {
 	in := s.listen()
 	defer in.stop()
-	for _, part := range parts {
-		n := min(part.Size, len(all))
-		p := all[:n]
-		all = all[n:]
+	i := -1
+	for stream, p := range ReadIO(all) {
+		i++
 		switch {
-		case n == 0:
-		case p[0] == stdin && n == 1:
+		case stream == 0 && len(p) == 0:
 			if got := in.more(); len(got) > 0 {
 				s.differs("it was given more than was recorded", "", string(clipBytes(got)))
 				return false
 			}
-		case p[0] == stdin:
-			got := in.next(n - 1)
-			if !bytes.Equal(got, p[1:]) {
-				s.differs("it was given something else", string(clipBytes(p[1:])), string(clipBytes(got)))
+		case stream == 0:
+			if got := in.next(len(p)); !bytes.Equal(got, p) {
+				s.differs("it was given something else", string(clipBytes(p)), string(clipBytes(got)))
 				return false
 			}
 		default:
-			if s.p.o.Pace > 0 && !sleep(ctx, time.Duration(float64(part.After)/s.p.o.Pace)) {
+			if s.p.o.Pace > 0 && i < len(parts) && !sleep(ctx, time.Duration(float64(parts[i].After)/s.p.o.Pace)) {
 				return false
 			}
-			if s.f.write(p[0], p[1:]) != nil {
+			if s.f.write(stdin+byte(stream), p) != nil {
 				return false
 			}
 		}
@@ -407,20 +406,26 @@ func (g *given) more() []byte {
 	return <-g.parts
 }
 
-// ReadIO yields the parts of a command's [IOName] content, given that and the
-// content [drive.TimingName]: the stream, 0, 1 or 2, and its bytes.
-func ReadIO(io, timing []byte) iter.Seq2[int, []byte] {
+func appendIO(dst []byte, stream byte, p []byte) []byte {
+	dst = binary.AppendUvarint(append(dst, stream), uint64(len(p)))
+	return append(dst, p...)
+}
+
+// ReadIO yields the parts of a command's [IOName] content: the stream, 0, 1 or
+// 2, and its bytes. It ends at what it cannot read.
+func ReadIO(io []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
-		parts, err := drive.ParseTiming(timing)
-		if err != nil {
-			return
-		}
-		for _, p := range parts {
-			n := min(p.Size, len(io))
-			if n == 0 || io[0] < stdin || io[0] > stderr || !yield(int(io[0]-stdin), io[1:n]) {
+		for len(io) > 0 && io[0] >= stdin && io[0] <= stderr {
+			size, n := binary.Uvarint(io[1:])
+			if n <= 0 || size > uint64(len(io)-1-n) {
 				return
 			}
-			io = io[n:]
+			from := 1 + n
+			to := from + int(size) //nolint:gosec // it is within io
+			if !yield(int(io[0]-stdin), io[from:to]) {
+				return
+			}
+			io = io[to:]
 		}
 	}
 }

@@ -500,3 +500,25 @@ func TestParseChange(t *testing.T) {
 		}
 	}
 }
+
+// What is no recording of streams ends the reading, and nothing panics.
+func TestReadIOOfAnything(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, in, want string }{
+		{"two parts", "1\x02ab2\x01c", "1ab 2c "},
+		{"the end of what was given", "0\x00", "0 "},
+		{"cut short", "1\x02ab1\x05c", "1ab "},
+		{"no such stream", "1\x01a3\x01b", "1a "},
+		{"no length", "1", ""},
+		{"an endless length", "1\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", ""},
+		{"the largest length", "1\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", ""},
+	} {
+		got := ""
+		for stream, b := range capture.ReadIO([]byte(c.in)) {
+			got += fmt.Sprintf("%d%s ", stream, b)
+		}
+		if got != c.want {
+			t.Errorf("%s: ReadIO = %q, want %q", c.name, got, c.want)
+		}
+	}
+}

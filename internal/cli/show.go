@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -358,7 +357,7 @@ func (a *app) entry(d *insight.Detail) {
 	a.printf("%s\n", a.out.dim("id "+d.ID.String()))
 	a.facts(d)
 	for _, p := range d.Parts {
-		if a.streams(d, &p) {
+		if a.streams(&p) {
 			continue
 		}
 		a.printf("\n%s\n", a.out.name(fmt.Sprintf("%s · %s · %s bytes", p.Name, clean(p.Type), number(p.Size))))
@@ -369,19 +368,18 @@ func (a *app) entry(d *insight.Detail) {
 
 // streams prints what a command was given and wrote, and reports whether p was
 // that.
-func (a *app) streams(d *insight.Detail, p *insight.Part) bool {
-	i := slices.IndexFunc(d.Parts, func(t insight.Part) bool { return t.Name == drive.TimingName })
-	if p.Name != capture.IOName || i < 0 || p.Gone != "" || d.Parts[i].Gone != "" {
+func (a *app) streams(p *insight.Part) bool {
+	if p.Name != capture.IOName || p.Gone != "" {
 		return false
 	}
 	last := -1
-	for stream, b := range capture.ReadIO(p.Bytes, d.Parts[i].Bytes) {
+	for stream, b := range capture.ReadIO(p.Bytes) {
 		if stream != last {
-			a.printf("\n%s\n", a.out.name([]string{"given to it", "standard output", "standard error"}[stream]))
+			a.printf("\n%s\n", a.out.name([...]string{"given to it", "standard output", "standard error"}[stream]))
 			last = stream
 		}
 		if isText(b) {
-			a.printf("%s\n", cleanBlock(string(b)))
+			a.printf("%s\n", strings.TrimSuffix(cleanBlock(string(b)), "\n"))
 		} else {
 			a.printf("%s\n", a.out.dim(number(int64(len(b)))+" bytes that are no text"))
 		}
