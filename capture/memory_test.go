@@ -130,9 +130,9 @@ func TestMemoryIsFlatOverStreams(t *testing.T) { //nolint:paralleltest // see ab
 //
 // It stands alone, because it looks at the memory of the whole process.
 func TestMemoryIsBoundedOverLargeRequests(t *testing.T) { //nolint:paralleltest // see above
-	conns, size := 24, 12*mb
+	conns, size := 40, 12*mb
 	if testing.Short() {
-		conns, size = 24, 8*mb
+		conns, size = 40, 8*mb
 	}
 	taken, release := make(chan int64, conns), make(chan struct{})
 	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
@@ -175,7 +175,7 @@ func TestMemoryIsBoundedOverLargeRequests(t *testing.T) { //nolint:paralleltest 
 	wg.Wait()
 	p.end()
 	t.Logf("%d requests of %d MB: %d MB before, %d MB at most, %d MB while answers are awaited", conns, size/mb, before/mb, peak/mb, waiting/mb)
-	if limit := before + uint64(2*size)*5 + 48*mb; peak > limit {
+	if limit := before + uint64(2*size)*5 + 96*mb; peak > limit {
 		t.Errorf("the heap held %d MB, want at most %d", peak/mb, limit/mb)
 	}
 	if limit := before + 24*mb; waiting > limit {

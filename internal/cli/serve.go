@@ -22,6 +22,7 @@ type serveFlags struct {
 
 	run      bool
 	template string
+
 	standing standingFlags
 }
 
