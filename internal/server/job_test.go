@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"iter"
 	"log/slog"
 	"net/http"
 	"os"
@@ -25,6 +26,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/det"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
+	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/store"
 )
 
@@ -367,5 +369,104 @@ func TestServerWithoutJobsWritesNothing(t *testing.T) {
 	}
 	if page := get[api.JobPage](r, "/v1/jobs"); len(page.Jobs) != 0 {
 		t.Errorf("jobs of a store without any: %+v", page)
+	}
+}
+
+// spec: M-81
+func TestProductionReplayIsAllowedOverHTTPByAVote(t *testing.T) {
+	t.Parallel()
+	r := newJobRig(t)
+	wish := api.ReplayWish{Job: string(r.start(keptJob).Run), Mode: "production"}
+	gov, err := jobs.OpenGovernance(t.Context(), r.runner.Config, r.keys, "")
+	if err == nil {
+		err = gov.Enrol(t.Context(), "olga", jobs.Actor{ID: "olga", Roles: []govern.Role{govern.Operator}}, jobs.Act{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.replay("olga", govern.Operator, wish)
+	r.wantCode("an operator alone", err, jobs.ErrMode.Error())
+	g, err := r.client.Governance(t.Context(), "")
+	if err != nil || len(g.Requests) != 1 || g.Requests[0].Actor != "olga" || g.Requests[0].Code != jobs.ErrMode.Error() {
+		t.Fatalf("the request = %+v, %v", g.Requests, err)
+	}
+	q := g.Requests[0]
+	_, err = r.client.VoteOnReplay(t.Context(), "", q.ID, r.sign("olga", govern.Operator, govern.Approve, q.Matter))
+	r.wantCode("her own vote", err, govern.ErrRole.Error())
+	wrong := q.Matter
+	wrong.Subject = strings.Repeat("1", 64)
+	_, err = r.client.VoteOnReplay(t.Context(), "", q.ID, r.sign("operator", govern.Council, govern.Approve, wrong))
+	r.wantCode("a vote on something else", err, govern.ErrMatter.Error())
+	voted, err := r.client.VoteOnReplay(t.Context(), "", q.ID, r.sign("operator", govern.Council, govern.Approve, q.Matter))
+	if err != nil || voted.Votes != 1 {
+		t.Fatalf("the vote of the council = %+v, %v", voted, err)
+	}
+	wish.Approval = q.ID
+	if report, err := r.replay("olga", govern.Operator, wish); err != nil || !report.Authoritative {
+		t.Errorf("with the vote = %+v, %v", report, err)
+	}
+}
+
+// What is changed in the store is found by a replay over HTTP, which halts the
+// snapshots of the job; the same request is refused then.
+//
+// spec: M-67, M-83, M-84
+func TestChangedJobIsAnIntegrityFailureOverHTTPAndHalts(t *testing.T) {
+	t.Parallel()
+	r := newJobRig(t)
+	run := r.start(keptJob)
+	j, err := jobs.Find(t.Context(), r.store, run.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.runner.Config.Store = changed{r.runner.Config.Store, run.Run}
+	_, err = r.replay("operator", govern.Operator, api.ReplayWish{Job: string(run.Run)})
+	r.wantCode("a changed job", err, "INTEGRITY_FAILURE")
+	g, err := r.client.Governance(t.Context(), "")
+	if err != nil || len(g.Halts) == 0 {
+		t.Fatalf("what stands still = %+v, %v", g.Halts, err)
+	}
+	for _, k := range job.Kinds() {
+		if !slices.ContainsFunc(g.Halts, func(h api.Halt) bool { return h.Subject == j.Snapshots[k] && h.Cause == "INTEGRITY_FAILURE" }) {
+			t.Errorf("the %s snapshot does not stand still: %+v", k, g.Halts)
+		}
+	}
+	_, metrics := r.ask(http.MethodGet, "/metrics", nil, nil)
+	if line := `reprise_replay_results_total{code="INTEGRITY_FAILURE",mode="audit"} 1`; !strings.Contains(string(metrics), line) {
+		t.Errorf("the metrics lack %s", line)
+	}
+	r.runner.Config.Store = r.store
+	if _, err = r.replay("operator", govern.Operator, api.ReplayWish{Job: string(run.Run)}); fault.ClassOf(err) != fault.ClassHalted {
+		t.Errorf("a replay of what stands still = %v, want it to be halted", err)
+	}
+}
+
+// changed is a store that has turned a bit in the body of the last entry but one
+// of a run.
+type changed struct {
+	drive.Store
+	run ledger.RunID
+}
+
+func (c changed) Read(ctx context.Context, run ledger.RunID, from int64) iter.Seq2[*ledger.Entry, error] {
+	return func(yield func(*ledger.Entry, error) bool) {
+		at, err := c.At(ctx, run)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		n := from
+		for e, err := range c.Store.Read(ctx, run, from) {
+			if err == nil && run == c.run && n == at.Count-2 {
+				x := *e
+				x.Body = bytes.Clone(e.Body)
+				x.Body[len(x.Body)/2] ^= 1
+				e = &x
+			}
+			n++
+			if !yield(e, err) {
+				return
+			}
+		}
 	}
 }
