@@ -181,12 +181,16 @@ func (c *Client) Act(ctx context.Context, run string, verb Verb, act []byte) (ap
 const ErrAct fault.Invalid = "client.bad_act"
 
 func post[T any](ctx context.Context, c *Client, what any, path ...string) (T, error) {
+	return send[T](ctx, c, http.MethodPost, nil, what, path...)
+}
+
+func send[T any](ctx context.Context, c *Client, method string, query url.Values, what any, path ...string) (T, error) {
 	b, err := json.Marshal(what)
 	if err != nil {
 		var none T
 		return none, fault.Wrap(fault.ErrUnknown, "client", err, "the request")
 	}
-	body, err := c.ask(ctx, http.MethodPost, nil, bytes.NewReader(b), "application/json", path...)
+	body, err := c.ask(ctx, method, query, bytes.NewReader(b), "application/json", path...)
 	return decode[T](body, err)
 }
 

@@ -139,7 +139,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	return errors.Join(err, <-recorded)
 }
 
-// serveTrajectories lets a server write trajectories. Without keys there are
+// serveTrajectories lets a server write trajectories and jobs. Without keys there are
 // none that could be written to, and none are made unless it is to run some.
 func (s *opened) serveTrajectories(o *server.Options, f serveFlags) error {
 	k, err := s.a.readKeys()
@@ -150,6 +150,10 @@ func (s *opened) serveTrajectories(o *server.Options, f serveFlags) error {
 		return err
 	}
 	o.Trajectories.Progress = nil // the log is for faults
+	if o.Jobs, err = s.jobRunner(); err != nil {
+		return err
+	}
+	o.Jobs.Progress = nil
 	o.AllowRun = f.run
 	if f.template == "" {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/reprise-dev/reprise/internal/archive"
+	"github.com/reprise-dev/reprise/internal/jobs"
 	"github.com/reprise-dev/reprise/internal/keys"
 	"github.com/reprise-dev/reprise/internal/trajectories"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -82,6 +83,10 @@ type Options struct {
 	// Template reads the task of trajectories that are made for one action;
 	// nil: there are none.
 	Template func() (*trajectories.Task, error)
+	// Jobs writes to the governance of tenants and to jobs that wait, and
+	// replays; nil: nothing of that is done. It signs snapshots with the server
+	// key, and no act of anybody.
+	Jobs *jobs.Runner
 	// Log takes faults of the server; nil: nothing is logged.
 	Log *slog.Logger
 	// Register adds routes, such as those of an engine.
@@ -100,12 +105,14 @@ type Server struct {
 	streams atomic.Int64
 	foreign atomic.Int64 // ledgers of other systems that are in memory
 	desk    desk
+	replays chan struct{} // holds one: who writes to governance ledgers
+	counted *counted
 	closing chan struct{} // closed when the server begins to stop
 }
 
 // New returns a server over a store.
 func New(store archive.Store, opts *Options) (*Server, error) {
-	s := &Server{store: store, mux: http.NewServeMux(), closing: make(chan struct{}), origin: http.NewCrossOriginProtection(), hosts: map[string]bool{}}
+	s := &Server{store: store, mux: http.NewServeMux(), closing: make(chan struct{}), origin: http.NewCrossOriginProtection(), hosts: map[string]bool{}, replays: make(chan struct{}, 1), counted: newCounted()}
 	if opts != nil {
 		s.o = *opts
 	}
@@ -162,6 +169,10 @@ func (s *Server) routes() error {
 	s.runTrajectoryRoutes()
 	s.actRoutes()
 	s.foreignRoutes()
+	s.brainRoutes()
+	s.jobRoutes()
+	s.replayRoutes()
+	s.metricRoutes()
 	s.healthRoutes()
 	for _, register := range s.o.Register {
 		register(s.api)

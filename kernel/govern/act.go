@@ -152,6 +152,28 @@ func (a *Act) Sign(s sign.Signer) ([]byte, error) {
 	return e.Encode(), nil
 }
 
+// Peek returns what an act in its envelope says. Nothing is known of who signed
+// it: it is for finding what the act is about, and [Roster.Admit] says whether
+// it counts. It refuses with [ErrAct] what is no act.
+func Peek(v canon.Value) (Act, error) {
+	const op = "govern.Peek"
+	b, err := canon.Encode(v, canon.Native)
+	if err != nil {
+		return Act{}, fault.Wrap(ErrAct, op, err, "not a signed statement")
+	}
+	if len(b) > MaxAct {
+		return Act{}, fault.New(ErrAct, op, "%d bytes are over the limit of %d", len(b), MaxAct)
+	}
+	e, err := sign.ParseEnvelope(b)
+	if err != nil {
+		return Act{}, fault.Wrap(ErrAct, op, err, "not a signed statement")
+	}
+	if e.Type != ActType {
+		return Act{}, fault.New(ErrAct, op, "a statement of type %q is no act", e.Type)
+	}
+	return parseAct(e.Payload)
+}
+
 // parseAct reads what payload writes and nothing else.
 func parseAct(b []byte) (Act, error) {
 	const op = "govern.Roster.Admit"

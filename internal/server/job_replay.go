@@ -1,0 +1,273 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/reprise-dev/reprise/api"
+	"github.com/reprise-dev/reprise/engine/job"
+	"github.com/reprise-dev/reprise/internal/jobs"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
+)
+
+// verbReplay is the verb of an act that asks for a replay.
+const verbReplay = "replay"
+
+func (s *Server) replayRoutes() {
+	signedOnly := "The server signs nothing for anybody: the body holds an act that its actor signed. "
+	huma.Register(s.api, huma.Operation{
+		OperationID: "replayMatter", Method: http.MethodPost, Path: "/replay/matter", Tags: []string{tagJobs},
+		Summary: "Get what a request for a replay must sign", DefaultStatus: http.StatusOK, Errors: failures(http.StatusNotFound, http.StatusConflict),
+	}, func(ctx context.Context, in *struct{ Body api.ReplayWish }) (*answer[api.ReplayMatter], error) {
+		return of(s.replayMatter(ctx, &in.Body))
+	})
+	huma.Register(s.api, huma.Operation{
+		OperationID: "requestReplay", Method: http.MethodPost, Path: "/replay/request", Tags: []string{tagJobs},
+		Summary: "Replay a job",
+		Description: signedOnly + "Who may run which mode is decided by the governance of the tenant; the REPLAY_REQUEST is recorded, also of those who may not, and so is the REPLAY_RESULT. " +
+			"The mode is audit unless the request says otherwise. A replay that is not equal to the record, or that lacks something, is a problem whose code is that of the document: " +
+			"MISSING_SNAPSHOT, INTEGRITY_FAILURE, MISSING_PERSISTED_AGENT_OUTPUT, RESULT_MISMATCH, REPLAY_DIVERGENCE, FORCE_CONTINUE_REQUIRED or REPLAY_TIMEOUT; its errors name the request and the run of the audit.",
+		DefaultStatus: http.StatusOK, Errors: failures(http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusLocked),
+		Responses: map[string]*huma.Response{"422": {Description: "The replay diverges"}},
+	}, func(ctx context.Context, in *struct{ Body api.ReplayRequest }) (*answer[api.ReplayReport], error) {
+		return of(s.replayJob(ctx, &in.Body))
+	})
+	huma.Register(s.api, huma.Operation{
+		OperationID: "voteOnReplay", Method: http.MethodPost, Path: "/replay/{id}/vote", Tags: []string{tagJobs},
+		Summary:       "Vote on a replay",
+		Description:   signedOnly + "The vote is on going on behind the divergence that the replay has found, or else on the request; the governance of the tenant shows the matter.",
+		DefaultStatus: http.StatusOK, Errors: failures(http.StatusNotFound, http.StatusConflict, http.StatusLocked),
+	}, func(ctx context.Context, in *struct {
+		ID     string `path:"id" minLength:"1" maxLength:"64" doc:"The request, or the beginning of its id"`
+		Tenant string `query:"tenant" maxLength:"256"`
+		Body   api.SignedAct
+	},
+	) (*answer[api.GovernedRequest], error) {
+		return of(s.voteOnReplay(ctx, in.Tenant, in.ID, in.Body.Act))
+	})
+	huma.Register(s.api, huma.Operation{
+		OperationID: "clearReplayHalt", Method: http.MethodPost, Path: "/v1/governance/clear", Tags: []string{tagJobs},
+		Summary:       "Vote to let a halted snapshot go on",
+		Description:   signedOnly + "The verb is clear, deny or abstain, the role Council, and the matter that of the halt. The vote that carries it appends FORCE_HALT_CLEAR.",
+		DefaultStatus: http.StatusOK, Errors: failures(http.StatusNotFound, http.StatusConflict, http.StatusLocked),
+	}, func(ctx context.Context, in *struct {
+		Tenant string `query:"tenant" maxLength:"256"`
+		Body   api.SignedAct
+	},
+	) (*answer[api.ClearResult], error) {
+		return of(s.clearHalt(ctx, in.Tenant, in.Body.Act))
+	})
+	huma.Register(s.api, huma.Operation{
+		OperationID: "voteOnAction", Method: http.MethodPost, Path: "/actionrequest/{id}/vote", Tags: []string{tagJobs},
+		Summary: "Vote on what a job asks the council for",
+		Description: signedOnly + "The verb is approve, deny or abstain, and the matter that of the pending action. " +
+			"The job goes on here if the server was started to run; else the vote is recorded, and the job is resumed on the machine itself.",
+		DefaultStatus: http.StatusOK, Errors: failures(http.StatusNotFound, http.StatusConflict, http.StatusLocked, http.StatusUnprocessableEntity),
+	}, func(ctx context.Context, in *struct {
+		ID   string `path:"id" minLength:"1" maxLength:"256" doc:"The request_id"`
+		Job  string `query:"job" maxLength:"36" doc:"The run of the job; needed where two jobs of one seed ask for the same"`
+		Body api.SignedAct
+	},
+	) (*answer[api.VoteResult], error) {
+		return of(s.voteOnAction(ctx, in.ID, in.Job, in.Body.Act))
+	})
+}
+
+// wish is what is asked of the replay service.
+func (s *Server) wish(ctx context.Context, in *api.ReplayWish) (jobs.ReplayRequest, error) {
+	q := jobs.ReplayRequest{
+		Mode: job.Mode(in.Mode), Rerun: in.Rerun, Force: in.ForceContinue, Approval: in.Approval,
+		MaxTime: time.Duration(in.MaxTimeMS) * time.Millisecond, MaxIterations: in.MaxIterations, DSR: in.DSR,
+	}
+	if len(in.Rerun) > 0 && !s.o.AllowRun {
+		return q, fault.New(ErrRunsNothing, "server.replay", "this server was not started to run agents")
+	}
+	for name, b := range in.Mocks {
+		v, err := value(b, "mocks")
+		if err != nil {
+			return q, err
+		}
+		if q.Mocks == nil {
+			q.Mocks = map[string][]byte{}
+		}
+		if q.Mocks[name], err = canon.Encode(v, canon.Foreign); err != nil {
+			return q, err
+		}
+	}
+	j, err := s.findJob(ctx, in.Job)
+	if fault.ClassOf(err) == fault.ClassIntegrity {
+		// A job that cannot be read is replayed all the same: that sets the halt.
+		info, err := s.find(ctx, in.Job)
+		q.Run = info.Run
+		return q, err
+	}
+	if err == nil {
+		q.Run = j.Run
+	}
+	return q, err
+}
+
+func (s *Server) replayMatter(ctx context.Context, in *api.ReplayWish) (out api.ReplayMatter, err error) {
+	q, err := s.wish(ctx, in)
+	if err != nil {
+		return out, err
+	}
+	err = s.governing(ctx, func(r *jobs.Runner) error {
+		asked, err := r.Ask(ctx, q)
+		if err != nil {
+			return err
+		}
+		out = api.ReplayMatter{Verb: verbReplay, Matter: matterOf(asked.Matter)}
+		out.Request, err = canon.Encode(asked.Request, canon.Foreign)
+		return err
+	})
+	return out, err
+}
+
+func (s *Server) replayJob(ctx context.Context, in *api.ReplayRequest) (out api.ReplayReport, err error) {
+	act, err := actOf(in.Act)
+	if err != nil {
+		return out, err
+	}
+	q, err := s.wish(ctx, &in.ReplayWish)
+	if err != nil {
+		return out, err
+	}
+	err = s.governing(ctx, func(r *jobs.Runner) error {
+		// What was begun is ended and recorded, whether its client waits or not.
+		done, err := r.ReplaySigned(context.WithoutCancel(ctx), q, act)
+		if done == nil || done.Request == "" {
+			return err // nothing was recorded
+		}
+		s.countReplay(ctx, done, err)
+		if err != nil {
+			return traced(err, done)
+		}
+		out, err = replayReport(done)
+		return err
+	})
+	return out, err
+}
+
+// traced names in an error where the replay is recorded.
+func traced(err error, done *jobs.Replayed) error {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return err
+	}
+	e = e.With("request_id: " + done.Request)
+	if done.Audit != "" {
+		e = e.With("audit_run: " + string(done.Audit))
+	}
+	return e
+}
+
+func replayReport(done *jobs.Replayed) (api.ReplayReport, error) {
+	r := done.Result
+	out := api.ReplayReport{
+		Mode: string(done.Mode), Authoritative: done.Authoritative(), Because: append([]string{}, r.Why...), RequestID: done.Request, Audit: string(done.Audit),
+		JobID: r.JobID, FinalAnswer: r.Final, Iterations: r.Iterations, Steps: r.Steps,
+	}
+	if r.Code != nil {
+		out.Code = r.Code.Error()
+	}
+	for _, x := range done.Shown {
+		b, err := canon.Encode(x.Value, canon.Foreign)
+		if err != nil {
+			return out, err
+		}
+		out.Shown = append(out.Shown, api.ShownPII{ID: x.ID, Value: b})
+	}
+	var err error
+	out.Result, err = fixed9(r.Value())
+	return out, err
+}
+
+// countReplay tells operations of a replay: in the log and in the metrics the
+// codes are those of the document, to the letter.
+func (s *Server) countReplay(ctx context.Context, done *jobs.Replayed, err error) {
+	code := codeOK
+	if err != nil {
+		code = fault.CodeOf(err).Error()
+	}
+	s.counted.replay(string(done.Mode), code)
+	level, attrs := slog.LevelInfo, []slog.Attr{
+		slog.String("code", code), slog.String("mode", string(done.Mode)), slog.String("request_id", done.Request), slog.String("audit_run", string(done.Audit)),
+	}
+	if err != nil {
+		level = slog.LevelWarn
+	}
+	if done.Result != nil {
+		attrs = append(attrs, slog.String("job_id", done.Result.JobID), slog.Any("missing", done.Result.Missing))
+	}
+	s.o.Log.LogAttrs(ctx, level, "REPLAY_RESULT", attrs...)
+}
+
+func (s *Server) voteOnReplay(ctx context.Context, tenant, id string, b json.RawMessage) (out api.GovernedRequest, err error) {
+	act, err := actOf(b)
+	if err != nil {
+		return out, err
+	}
+	err = s.governing(ctx, func(r *jobs.Runner) error {
+		g, err := r.ReadGovernance(ctx, tenant)
+		if err != nil {
+			return err
+		}
+		q, err := g.ApproveSigned(context.WithoutCancel(ctx), id, act)
+		if err == nil {
+			out, err = governed(g, q)
+		}
+		return err
+	})
+	return out, err
+}
+
+func (s *Server) clearHalt(ctx context.Context, tenant string, b json.RawMessage) (out api.ClearResult, err error) {
+	act, err := actOf(b)
+	if err != nil {
+		return out, err
+	}
+	err = s.governing(ctx, func(r *jobs.Runner) error {
+		g, err := r.ReadGovernance(ctx, tenant)
+		if err != nil {
+			return err
+		}
+		state, err := g.ClearSigned(context.WithoutCancel(ctx), act)
+		out.State = string(state)
+		return err
+	})
+	return out, err
+}
+
+func (s *Server) voteOnAction(ctx context.Context, id, name string, b json.RawMessage) (out api.VoteResult, err error) {
+	act, err := actOf(b)
+	if err != nil {
+		return out, err
+	}
+	err = s.governing(ctx, func(r *jobs.Runner) error {
+		run, err := r.Waiting(ctx, id)
+		if name != "" {
+			var j *jobs.Stored
+			if j, err = s.findJob(ctx, name); err == nil {
+				run = j.Run
+			}
+		}
+		if err != nil {
+			return err
+		}
+		res, err := r.VoteSigned(context.WithoutCancel(ctx), run, id, act, s.o.AllowRun)
+		if err != nil {
+			return err
+		}
+		out = api.VoteResult{Run: string(res.Run), JobID: res.JobID, Status: res.Status, Done: res.Done, Waiting: res.Waiting}
+		return nil
+	})
+	return out, err
+}
