@@ -100,6 +100,13 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	if err != nil {
 		return nil, err
 	}
+	redir, at, err := o.planRedirect()
+	if err != nil {
+		return nil, err
+	}
+	if redir != nil {
+		ups = redir.merge(ups)
+	}
 	path, err := find(o.Command[0])
 	if err != nil {
 		return nil, err
@@ -111,6 +118,9 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	opening, j, err := o.opening(ctx, r, ups, red)
 	if err != nil {
 		return nil, err
+	}
+	if redir != nil {
+		opening.Data = opening.Data.With("program", canon.String(redir.program.Name))
 	}
 	s, err := drive.Open(ctx, o.Config, opening)
 	if err != nil {
@@ -132,7 +142,7 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
-	status, signal, err := o.child(ctx, path, ChildEnv(o.Env, ups, l.addr, RecorderVar+"="+l.recorder))
+	status, signal, err := o.redirected(ctx, path, redir, at, ups, l)
 	l.close()
 	p.Close()
 	end := context.WithoutCancel(ctx)
@@ -259,10 +269,25 @@ func find(name string) (string, error) {
 	}
 }
 
+// redirected runs the program to its end, pointed at the listeners. What the
+// ledger names is the command as the user gave it.
+func (o *RunOptions) redirected(ctx context.Context, path string, r *redirect, at int, ups []Upstream, l *listeners) (status int, signal string, err error) {
+	argv, env := o.Command, ChildEnv(o.Env, ups, l.addr, RecorderVar+"="+l.recorder)
+	if r != nil {
+		var remove func()
+		argv, env, remove, err = r.apply(argv, at, env, l.addr)
+		defer remove()
+		if err != nil {
+			return 0, "", err
+		}
+	}
+	return o.child(ctx, path, argv, env)
+}
+
 // child runs the program to its end.
-func (o *RunOptions) child(ctx context.Context, path string, env []string) (status int, signal string, err error) {
+func (o *RunOptions) child(ctx context.Context, path string, argv, env []string) (status int, signal string, err error) {
 	cmd := exec.CommandContext(ctx, path) //nolint:gosec // to run the program is what was asked for
-	cmd.Args = o.Command
+	cmd.Args = argv
 	cmd.Env, cmd.Dir = env, o.Dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
