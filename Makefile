@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check test race lint fuzz bench e2e gen cover
+.PHONY: help check test race lint fuzz bench e2e e2e-clients gen cover
 
 TOOL := go tool -modfile=tools/go.mod
 COUNT := go run ./internal/gen/counttests
@@ -13,7 +13,7 @@ export REPRISE_DATA := $(abspath $(REPRISE_DATA))
 endif
 
 help: ## print this list
-	@sed -n 's/^\([a-z0-9]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z0-9-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
 check: race lint fuzz ## all that a change must pass beside test: race, lint, generated files, modules, arm64, every flipped bit, short fuzz
 	REPRISE_EXHAUSTIVE=1 go test -run 'FlippedBit|EveryFlip' ./kernel/bundle ./internal/archive
@@ -38,6 +38,9 @@ bench: ## the table of docs/performance.md: each figure beside its bar and the p
 
 e2e: ## real SDKs and agents against the built binary
 	go -C e2e test -json ./... | $(COUNT)
+
+e2e-clients: ## the agents that are installed (claude, codex, gemini, opencode), recorded and replayed
+	go -C e2e test -json -tags clients -timeout 30m -run 'Agent' . | $(COUNT)
 
 gen: ## make the generated files
 	go generate ./...

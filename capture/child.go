@@ -28,15 +28,15 @@ func (o *RunOptions) command(ctx context.Context, path string, argv, env []strin
 }
 
 // child runs the program to its end.
-func (o *RunOptions) child(ctx context.Context, path string, w *surroundings) (status int, signal string, err error) {
+func (o *RunOptions) child(ctx context.Context, path string, argv []string, w *surroundings) (status int, signal string, err error) {
 	var cmd *exec.Cmd
 	if w.cell != nil {
 		cmd = w.cell.cmd
-		if err := w.cell.run(order{Path: path, Argv: o.Command, Env: w.env}); err != nil {
+		if err := w.cell.run(order{Path: path, Argv: argv, Env: w.env}); err != nil {
 			return 0, "", err
 		}
 	} else {
-		cmd = o.command(ctx, path, o.Command, w.env)
+		cmd = o.command(ctx, path, argv, w.env)
 		if err := cmd.Start(); err != nil {
 			return 0, "", fault.Wrap(ErrNotStarted, "capture.Run", err, "%s cannot be started", o.Command[0])
 		}

@@ -54,6 +54,11 @@ func Normalisers() []Normaliser {
 			Doc:  "ids that clients of realtime APIs draw for their own messages",
 		},
 		{
+			Name: "gemini-call-ids", Version: 1, Kind: KindModel,
+			Drop: []string{"/contents/*/parts/*/functionCall/id", "/contents/*/parts/*/functionResponse/id"},
+			Doc:  "ids that clients of Gemini draw for calls to which the model gave none",
+		},
+		{
 			Name: "mcp-meta", Version: 1, Kind: KindMCP,
 			Drop: []string{
 				"/id", "/params/_meta/progressToken", "/params/_meta/traceparent", "/params/_meta/tracestate",

@@ -129,6 +129,13 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	if err != nil {
 		return nil, err
 	}
+	redir, at, err := o.planRedirect()
+	if err != nil {
+		return nil, err
+	}
+	if redir != nil {
+		ups = redir.merge(ups)
+	}
 	path, err := find(o.Command[0])
 	if err != nil {
 		return nil, err
@@ -140,6 +147,9 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	opening, j, err := o.opening(ctx, r, ups, red)
 	if err != nil {
 		return nil, err
+	}
+	if redir != nil {
+		opening.Data = opening.Data.With("program", canon.String(redir.program.Name))
 	}
 	s, err := drive.Open(ctx, o.Config, opening)
 	if err != nil {
@@ -161,7 +171,7 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
-	status, signal, err := o.child(ctx, path, w)
+	status, signal, err := o.redirected(ctx, path, redir, at, w)
 	w.close()
 	p.Close()
 	end := context.WithoutCancel(ctx)
@@ -321,4 +331,19 @@ func find(name string) (string, error) {
 	default:
 		return "", fault.New(ErrNotFound, "capture.Run", "%s is not found", name)
 	}
+}
+
+// redirected runs the program to its end in its surroundings. What the ledger
+// names is the command as the user gave it.
+func (o *RunOptions) redirected(ctx context.Context, path string, r *redirect, at int, w *surroundings) (status int, signal string, err error) {
+	argv := o.Command
+	if r != nil {
+		var remove func()
+		argv, w.env, remove, err = r.apply(argv, at, w.env, w.listeners.addr)
+		defer remove()
+		if err != nil {
+			return 0, "", err
+		}
+	}
+	return o.child(ctx, path, argv, w)
 }

@@ -104,14 +104,16 @@ func Plan(environ, flags []string) ([]Upstream, error) {
 
 // variableOf returns the variable in which a child finds an upstream that is
 // none of the known providers.
-func variableOf(name string) string {
-	up := strings.Map(func(r rune) rune {
+func variableOf(name string) string { return variableSafe(name) + "_BASE_URL" }
+
+// variableSafe returns a name in the letters of variables.
+func variableSafe(name string) string {
+	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r
 		}
 		return '_'
 	}, strings.ToUpper(name))
-	return up + "_BASE_URL"
 }
 
 func parseFlags(flags []string) (byName map[string]*url.URL, order []string, err error) {

@@ -44,6 +44,15 @@ func served(t *testing.T, more ...string) *notebook {
 	n := newNotebook(t)
 	argv := append([]string{"-http", "127.0.0.1:0", "-file", n.notes}, more...)
 	server := exec.CommandContext(t.Context(), programs.mcpserver, argv...)
+	address := startNotes(t, server)
+	n.flags = []string{"--upstream", "notes=" + strings.TrimSuffix(address, "/mcp")}
+	n.argv = []string{"sh", "-c", programs.agent + ` "$@" -endpoint "$NOTES_BASE_URL/mcp"`, "agent", "-stream"}
+	return n
+}
+
+// startNotes starts the MCP server and returns its address.
+func startNotes(t *testing.T, server *exec.Cmd) string {
+	t.Helper()
 	out, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -59,9 +68,7 @@ func served(t *testing.T, more ...string) *notebook {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.flags = []string{"--upstream", "notes=" + strings.TrimSuffix(strings.TrimSpace(address), "/mcp")}
-	n.argv = []string{"sh", "-c", programs.agent + ` "$@" -endpoint "$NOTES_BASE_URL/mcp"`, "agent", "-stream"}
-	return n
+	return strings.TrimSpace(address)
 }
 
 func newNotebook(t *testing.T) *notebook {

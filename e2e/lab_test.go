@@ -16,8 +16,8 @@ import (
 
 // programs are built once for all tests.
 var programs struct {
-	dir                                               string
-	reprise, agent, mcpserver, sender, streamer, node string
+	dir                                                    string
+	reprise, agent, mcpserver, sdk, sender, streamer, node string
 }
 
 func TestMain(m *testing.M) {
@@ -44,6 +44,7 @@ func main(m *testing.M) (int, error) {
 		{&p.reprise, "..", "./cmd/reprise"},
 		{&p.agent, ".", "./agent"},
 		{&p.mcpserver, ".", "./mcpserver"},
+		{&p.sdk, ".", "./sdk"},
 		{&p.sender, ".", "./sender"},
 		{&p.streamer, ".", "./streamer"},
 	} {

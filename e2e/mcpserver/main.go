@@ -1,5 +1,5 @@
 // Command mcpserver is an MCP server with a visible side effect: its tool
-// note appends a line to a file. It speaks over stdio, or over streamable
+// note appends a line to a file; say has none. It speaks over stdio, or over streamable
 // HTTP with -http; then it prints its address first.
 package main
 
@@ -24,6 +24,10 @@ type noteResult struct {
 	Lines int `json:"lines" jsonschema:"lines in the file now"`
 }
 
+type sayResult struct {
+	Said string `json:"said" jsonschema:"the text twice"`
+}
+
 func main() {
 	file := flag.String("file", "", "the file that notes go to")
 	address := flag.String("http", "", "serve streamable HTTP on this address instead of stdio")
@@ -40,6 +44,10 @@ func run(file, address string, stateless bool) error {
 		func(_ context.Context, _ *mcp.CallToolRequest, args noteArgs) (*mcp.CallToolResult, noteResult, error) {
 			n, err := note(file, args.Text)
 			return nil, noteResult{n}, err
+		})
+	mcp.AddTool(server, &mcp.Tool{Name: "say", Description: "say it again"},
+		func(_ context.Context, _ *mcp.CallToolRequest, args noteArgs) (*mcp.CallToolResult, sayResult, error) {
+			return nil, sayResult{args.Text + ", " + args.Text}, nil
 		})
 	if address == "" {
 		return server.Run(context.Background(), &mcp.StdioTransport{})

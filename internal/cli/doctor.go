@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -28,26 +29,36 @@ type check struct {
 	result string
 	says   string
 	code   fault.Code // of what is bad
+	more   canon.Value
 }
 
 func (a *app) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var try bool
+	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check the store, the keys, the disk and the environment", GroupID: "more",
-		Long: `Check the store, the keys, the disk and which of the variables are set by which
-agents are told where their model is. Nothing is changed, and no key is printed.`,
-		Example: example("reprise doctor", "reprise doctor --json"),
+		Long: `Check the store, the keys, the disk, which of the variables are set by which
+agents are told where their model is, and how each agent that is found here is
+pointed at the recorder. Nothing is changed, and no key is printed.
+
+With --try each of these agents is started once, with an empty home of its own
+and a key that is none, against a sink on this machine: did its request come?
+No provider is reached.`,
+		Example: example("reprise doctor", "reprise doctor --try", "reprise doctor --json"),
 		Args:    exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.doctor(cmd.Context())
+			return a.doctor(cmd.Context(), try)
 		},
 	}
+	cmd.Flags().BoolVar(&try, "try", false, "start each agent that is found against a sink on this machine")
+	return cmd
 }
 
-func (a *app) doctor(ctx context.Context) error {
+func (a *app) doctor(ctx context.Context, try bool) error {
 	checks := []check{{name: "program", result: checkGood, says: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}}
 	checks = append(checks, a.checkStore(ctx)...)
 	checks = append(checks, a.checkDisk(), a.checkKeys())
 	checks = append(checks, a.checkClients()...)
+	checks = append(checks, a.checkPrograms(ctx, try)...)
 	for i := range checks {
 		if c := checks[i].code; c != nil && a.status == 0 {
 			a.status = c.Class().ExitStatus()
@@ -59,6 +70,9 @@ func (a *app) doctor(ctx context.Context) error {
 			list[i] = canon.Object(canon.M("name", canon.String(c.name)), canon.M("result", canon.String(c.result)), canon.M("says", canon.String(c.says)))
 			if c.code != nil {
 				list[i] = list[i].With("code", canon.String(c.code.Error()))
+			}
+			if !c.more.IsZero() {
+				list[i] = list[i].With("agent", c.more)
 			}
 		}
 		a.print(canon.Object(canon.M("checks", canon.Array(list...)), canon.M("ok", canon.Bool(a.status == 0))))
@@ -199,4 +213,54 @@ func (a *app) checkClients() []check {
 		out = append(out, check{name: ups[i].Name, result: checkGood, says: says})
 	}
 	return out
+}
+
+// checkPrograms says of each agent that is found how it is redirected, and,
+// if it is to be tried, whether its request came.
+func (a *app) checkPrograms(ctx context.Context, try bool) []check {
+	var out []check
+	list := capture.Programs()
+	for i := range list {
+		if path, err := exec.LookPath(list[i].Name); err == nil {
+			out = append(out, a.checkProgram(ctx, &list[i], path, try))
+		}
+	}
+	return out
+}
+
+func (a *app) checkProgram(ctx context.Context, p *capture.Program, path string, try bool) check {
+	by := ", by " + string(p.Means) + ": " + p.How
+	c := check{name: p.Name, result: checkGood, more: canon.Object(
+		canon.M("how", canon.String(p.How)), canon.M("means", canon.String(string(p.Means))), canon.M("name", canon.String(p.Name)),
+		canon.M("path", canon.String(path)), canon.M("seen", canon.String(p.Seen)), canon.M("tried", canon.Bool(try)),
+	)}
+	if !try {
+		seen := "as its documents say"
+		if p.Seen != "" {
+			seen = "as seen with " + p.Seen
+		}
+		c.says = path + by + " (" + seen + "; not tried here)"
+		return c
+	}
+	t, err := p.Try(ctx, path, a.env)
+	if t != nil {
+		beside := make([]canon.Value, len(t.Beside))
+		for i, h := range t.Beside {
+			beside[i] = canon.String(h)
+		}
+		c.more = c.more.With("version", canon.String(t.Version)).With("arrived", canon.Bool(t.Request != "")).
+			With("request", canon.String(t.Request)).With("beside", canon.Array(beside...))
+	}
+	if err != nil {
+		c.result, c.code, c.says = checkBad, fault.CodeOf(err), path+by+"; tried: "+fault.Text(err)
+		if t != nil && t.Said != "" {
+			c.says += "; it said: " + strings.TrimSpace(t.Said)
+		}
+		return c
+	}
+	c.says = fmt.Sprintf("%s %s%s; tried: %s arrived in %s", path, t.Version, by, t.Request, duration(t.Took))
+	if len(t.Beside) > 0 {
+		c.says += "; beside that it asks for " + strings.Join(t.Beside, ", ") + ", which is not recorded"
+	}
+	return c
 }

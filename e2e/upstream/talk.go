@@ -1,0 +1,264 @@
+package upstream
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Dialect is the protocol in which a model is asked.
+type Dialect string
+
+// The dialects that [Talk] speaks.
+const (
+	ChatCompletions Dialect = "chat completions"
+	Responses       Dialect = "responses"
+	Messages        Dialect = "messages"
+	GenerateContent Dialect = "generateContent"
+)
+
+// Question is what a model looks at in a request, whatever its dialect.
+type Question struct {
+	Dialect Dialect
+	Model   string
+	Stream  bool
+	Said    string // the last text of a person
+	Results int    // of tools, so far
+	Tools   []string
+}
+
+// Reply is what a model says, whatever the dialect: a text, calls of tools, or
+// both.
+type Reply struct {
+	Text  string
+	Calls []ToolCall
+}
+
+// dialectOf returns the dialect of a request by its path, and the model and
+// whether a stream is wanted where the path says it.
+func dialectOf(uri string) (d Dialect, model string, stream bool) {
+	path, _, _ := strings.Cut(uri, "?")
+	switch {
+	case strings.HasSuffix(path, "/chat/completions"):
+		return ChatCompletions, "", false
+	case strings.HasSuffix(path, "/responses"):
+		return Responses, "", false
+	case strings.HasSuffix(path, "/messages"):
+		return Messages, "", false
+	}
+	if _, rest, ok := strings.Cut(path, "/models/"); ok {
+		model, verb, _ := strings.Cut(rest, ":")
+		if verb == "generateContent" || verb == "streamGenerateContent" {
+			return GenerateContent, model, verb == "streamGenerateContent"
+		}
+	}
+	return "", "", false
+}
+
+// part is a piece of a message in any dialect.
+type part struct {
+	Type             string          `json:"type"`
+	Text             *string         `json:"text"`
+	FunctionResponse json.RawMessage `json:"functionResponse"` // of generateContent
+}
+
+// ParseQuestion reads a request; it reports whether a model is asked.
+func ParseQuestion(r Request) (Question, bool) {
+	var q Question
+	if q.Dialect, q.Model, q.Stream = dialectOf(r.URI); q.Dialect == "" {
+		return q, false
+	}
+	type message struct {
+		Type    string          `json:"type"`
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+		Parts   json.RawMessage `json:"parts"`
+	}
+	var doc struct {
+		Model    string          `json:"model"`
+		Stream   bool            `json:"stream"`
+		Messages []message       `json:"messages"`
+		Contents []message       `json:"contents"`
+		Input    json.RawMessage `json:"input"`
+		Tools    []struct {
+			Name     string                  `json:"name"`
+			Function struct{ Name string }   `json:"function"`
+			Declared []struct{ Name string } `json:"functionDeclarations"`
+		} `json:"tools"`
+	}
+	if json.Unmarshal(r.Body, &doc) != nil {
+		return q, false
+	}
+	if doc.Model != "" {
+		q.Model = doc.Model
+	}
+	q.Stream = q.Stream || doc.Stream
+	for _, t := range doc.Tools {
+		for _, name := range []string{t.Name, t.Function.Name} {
+			if name != "" {
+				q.Tools = append(q.Tools, name)
+			}
+		}
+		for _, f := range t.Declared {
+			q.Tools = append(q.Tools, f.Name)
+		}
+	}
+	list := append(doc.Messages, doc.Contents...)
+	var input []message
+	if json.Unmarshal(doc.Input, &q.Said) != nil && json.Unmarshal(doc.Input, &input) == nil {
+		list = append(list, input...)
+	}
+	for _, m := range list {
+		body := m.Content
+		if m.Parts != nil {
+			body = m.Parts
+		}
+		if m.Role == "tool" || m.Type == "function_call_output" {
+			q.Results++
+			continue
+		}
+		if m.Role != "user" {
+			continue
+		}
+		var parts []part
+		if json.Unmarshal(body, &q.Said) == nil || json.Unmarshal(body, &parts) != nil {
+			continue
+		}
+		for _, p := range parts {
+			switch {
+			case p.Type == "tool_result" || p.FunctionResponse != nil:
+				q.Results++
+			case p.Text != nil:
+				q.Said = *p.Text
+			}
+		}
+	}
+	return q, true
+}
+
+// Give returns the answer with that reply, in the dialect and the manner that
+// the question asks for.
+func (q *Question) Give(r Reply) Answer {
+	switch q.Dialect {
+	case Responses:
+		return q.responses(r)
+	case Messages:
+		return q.messages(r)
+	case GenerateContent:
+		return q.generateContent(r)
+	default:
+		return Completion(Chat{Model: q.Model, Stream: q.Stream}, Message{Content: r.Text, ToolCalls: r.Calls})
+	}
+}
+
+// Fail returns an error as the provider of the dialect words it.
+func (q *Question) Fail(status int, kind, says string) Answer {
+	switch q.Dialect {
+	case Messages:
+		return JSON(status, `{"type":"error","error":{"type":`+encode(kind)+`,"message":`+encode(says)+`},"request_id":"req_011CSHoEeqs5C35K2UUqR7Fy"}`)
+	case GenerateContent:
+		return JSON(status, `{"error":{"code":`+encode(status)+`,"message":`+encode(says)+`,"status":`+encode(strings.ToUpper(kind))+`}}`)
+	default:
+		return JSON(status, `{"error":{"message":`+encode(says)+`,"type":`+encode(kind)+`,"param":null,"code":`+encode(kind)+`}}`)
+	}
+}
+
+// Talk plays a model that speaks all dialects. What it does depends on the
+// last text of a person:
+//
+//	tools    wishes for get_weather and get_time, and then says what came of it
+//	bad      400
+//	busy     429 with Retry-After, and at the second try an answer
+//	down     500 and 503, and at the third try an answer
+//	slow     an answer that takes its time
+//
+// Anything else is repeated, with some words behind.
+func Talk(r Request) Answer {
+	q, ok := ParseQuestion(r)
+	if !ok {
+		return aside(r)
+	}
+	switch said := strings.TrimSpace(q.Said); said {
+	case "tools":
+		if q.Results == 0 {
+			return q.Give(Reply{Text: "I look.", Calls: []ToolCall{
+				Call("call_a", "get_weather", `{"city":"Zürich","unit":"celsius"}`),
+				Call("call_b", "get_time", `{"zone":"Europe/Zurich"}`),
+			}})
+		}
+		return q.Give(Reply{Text: "It is cold, and late."})
+	case "shell":
+		if q.Results == 0 {
+			if call, ok := q.shell("echo forty-two"); ok {
+				return q.Give(Reply{Calls: []ToolCall{call}})
+			}
+		}
+		return q.Give(Reply{Text: "The shell has said it."})
+	case "bad":
+		return q.Fail(http.StatusBadRequest, "invalid_request_error", "the request is not one")
+	case "busy":
+		if r.Nth == 0 {
+			a := q.Fail(http.StatusTooManyRequests, "rate_limit_error", "slow down")
+			a.Header.Set("Retry-After", "1")
+			a.Header.Set("Retry-After-Ms", "20")
+			return a
+		}
+		return q.Give(Reply{Text: "Now there is time."})
+	case "down":
+		if r.Nth < 2 {
+			a := q.Fail([]int{http.StatusInternalServerError, http.StatusServiceUnavailable}[r.Nth], "api_error", "something is broken")
+			a.Header.Set("Retry-After-Ms", "20")
+			return a
+		}
+		return q.Give(Reply{Text: "It is mended."})
+	case "slow":
+		a := q.Give(Reply{Text: words(StreamWords)})
+		a.Pause = 10 * time.Millisecond
+		return a
+	default:
+		return q.Give(Reply{Text: clip(said) + ": " + words(12)})
+	}
+}
+
+// maxEcho bounds what is repeated of a long prompt.
+const maxEcho = 80
+
+func clip(s string) string {
+	if r := []rune(s); len(r) > maxEcho {
+		return string(r[:maxEcho])
+	}
+	return s
+}
+
+// shell returns a call of the tool by which the agent runs commands.
+func (q *Question) shell(command string) (ToolCall, bool) {
+	for _, name := range q.Tools {
+		switch strings.ToLower(name) {
+		case "bash", "run_shell_command", "shell_command":
+			return Call("call_s", name, `{"command":`+encode(command)+`,"description":"says a number"}`), true
+		case "exec_command":
+			return Call("call_s", name, `{"cmd":`+encode(command)+`}`), true
+		case "shell":
+			return Call("call_s", name, `{"command":["sh","-c",`+encode(command)+`]}`), true
+		}
+	}
+	return ToolCall{}, false
+}
+
+// aside answers what clients ask beside the model.
+func aside(r Request) Answer {
+	path, _, _ := strings.Cut(r.URI, "?")
+	switch {
+	case r.Method == http.MethodHead:
+		return Answer{Header: http.Header{}}
+	case strings.HasSuffix(path, "/models"):
+		return JSON(0, `{"object":"list","data":[{"id":"e2e-1","object":"model","created":1,"owned_by":"e2e"}]}`)
+	case strings.HasSuffix(path, "/count_tokens"):
+		return JSON(0, `{"input_tokens":14}`)
+	case strings.HasSuffix(path, ":countTokens"):
+		return JSON(0, `{"totalTokens":14}`)
+	default:
+		return JSON(http.StatusNotFound, `{"error":{"message":"there is no such route","type":"not_found_error","code":"not_found"}}`)
+	}
+}
