@@ -167,31 +167,44 @@ func same(t *testing.T, r *trajectories.Runner, run ledger.RunID) {
 // once, even where a person lets it be called again.
 func TestAToolThatKnowsItsKeyRunsOnceThoughItIsCalledAgain(t *testing.T) {
 	t.Parallel()
-	for at := 1; at < 40; at++ {
-		r, file, wasKilled := killed(t, at, true, "yes")
-		if !wasKilled {
-			break
+	// On a busy machine a head may be signed between two appends, which then
+	// have other numbers: a pass may miss the one that is looked for.
+	for range 3 {
+		for at := 1; at < 40; at++ {
+			r, file, wasKilled := killed(t, at, true, "yes")
+			if !wasKilled {
+				break
+			}
+			if calledAgain(t, r, file) {
+				return
+			}
 		}
-		run, ok := theRun(t, r)
-		if !ok || lines(t, file) == 0 {
-			continue
-		}
-		res, err := r.Resume(t.Context(), run)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(res.Pending) == 0 {
-			continue
-		}
-		if res, err = r.Approve(t.Context(), run, "", true, trajectories.Act{}); err != nil {
-			t.Fatal(err)
-		}
-		if n := lines(t, file); !res.Done || n != 1 || res.Commits != 2 {
-			t.Errorf("done %v, %d lines, %d commits; want one line and two commits", res.Done, n, res.Commits)
-		}
-		return
 	}
 	t.Error("no kill fell between the tool's effect and its record")
+}
+
+// calledAgain approves that a tool whose effect nobody knows of is called
+// again; it reports whether there was one.
+func calledAgain(t *testing.T, r *trajectories.Runner, file string) bool {
+	t.Helper()
+	run, ok := theRun(t, r)
+	if !ok || lines(t, file) == 0 {
+		return false
+	}
+	res, err := r.Resume(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Pending) == 0 {
+		return false
+	}
+	if res, err = r.Approve(t.Context(), run, "", true, trajectories.Act{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := lines(t, file); !res.Done || n != 1 || res.Commits != 2 {
+		t.Errorf("done %v, %d lines, %d commits; want one line and two commits", res.Done, n, res.Commits)
+	}
+	return true
 }
 
 // A process that is killed while a delegate works goes on with that delegate,
