@@ -71,8 +71,8 @@ type StandingOptions struct {
 	Transport   http.RoundTripper
 	Sockets     Sockets
 
-	// Said is told of every run that begins or ends; it must not block. Nil:
-	// nobody is.
+	// Said is told of every run that begins or ends, one call at a time;
+	// it must not block. Nil: nobody is.
 	Said func(StandingRun)
 }
 
@@ -119,6 +119,8 @@ type Standing struct {
 	runs  map[group]*standing
 	ended bool
 	last  sync.WaitGroup // runs that are not sealed
+
+	telling sync.Mutex // one call of Said at a time
 }
 
 // group says which requests are one run.
@@ -372,6 +374,8 @@ func (s *Standing) say(run *standing, ended bool, err error) {
 	said := s.describe(run)
 	s.mu.Unlock()
 	said.Ended, said.Err = ended, err
+	s.telling.Lock()
+	defer s.telling.Unlock()
 	s.o.Said(said)
 }
 
