@@ -91,6 +91,7 @@ func RequestAt(ctx context.Context, r *drive.Reader, j *Journal, ref ledger.Ref)
 		Kind: c.Kind, Name: c.Name, Cred: c.Cred, Setting: ParseSetting(j.Opened().Get("setting")),
 		Self: ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}, Path: k.Path, key: c.Match,
 	}
+	q.Setting.Run = string(o.Run)
 	if q.Server.IsZero() && q.Method == "" {
 		return q, fault.New(ErrNotACall, op, "entry %d is a call that no proxy made", ref.N)
 	}

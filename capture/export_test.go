@@ -1,6 +1,12 @@
 package capture
 
-import "net/http"
+import (
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // RedactParts redacts a text that comes in parts.
 func RedactParts(r *Redactor, parts ...string) string {
@@ -64,4 +70,40 @@ func StepAndForm(list []Normaliser, s Setting, kind, body string) (string, strin
 	whole, _ := r.normal(kind, []byte(body))
 	last, _ := (&rules{}).normal(kind, form) // canonical, as every form is in the end
 	return string(last), string(whole), nil
+}
+
+// Redirected returns what would be started with listeners at :1, :2, …: the
+// upstreams that the program has beside the variables, and the command line
+// with what is set. Of a file of the run stands NAME:content.
+func Redirected(command, env, flags []string, dir string) (ups, start []string, err error) {
+	o := RunOptions{Command: command, Env: env, Upstreams: flags, Dir: dir}
+	r, at, err := o.planRedirect()
+	if r == nil || err != nil {
+		return nil, command, err
+	}
+	addr := map[string]string{}
+	for i := range r.upstreams {
+		addr[r.upstreams[i].Name] = ":" + strconv.Itoa(i+1)
+		ups = append(ups, r.upstreams[i].Name+"="+r.upstreams[i].Address())
+	}
+	argv, set, remove, err := r.apply(command, at, env, addr)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer remove()
+	start = argv
+	for _, kv := range set {
+		if slices.Contains(env, kv) {
+			continue
+		}
+		if name, path, _ := strings.Cut(kv, "="); name == r.fileVar {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, nil, err
+			}
+			kv = name + ":" + string(text)
+		}
+		start = append(start, kv)
+	}
+	return ups, start, nil
 }

@@ -224,13 +224,13 @@ func behind(data canon.Value, b []byte) []byte {
 	return b
 }
 
-// rules returns the rules with the setting of the record, so that its dates
-// and folder are normalised as they were then.
+// rules returns the rules with the setting of the record, so that its dates,
+// its folder and its id are normalised as they were then.
 func (r *Recorded) rules(now *rules) *rules {
 	then := *now
-	if now.setting != nil {
-		then.setting = ParseSetting(r.Journal.Opened().Get("setting")).finder()
-	}
+	s := ParseSetting(r.Journal.Opened().Get("setting"))
+	s.Run = string(r.Reader.Run())
+	then.setting = now.finder(s)
 	return &then
 }
 

@@ -31,6 +31,11 @@ func (n *Normaliser) ID() string { return n.Name + "@" + strconv.FormatInt(n.Ver
 // for its working folder, as [Setting] gives them.
 const DateCwd = "date-cwd@1"
 
+// OwnRun is the id of the normaliser for the id of the run itself: a prompt
+// that lists the working folder names it, because the default store keeps what
+// is being recorded there. In the match key {run} stands for it.
+const OwnRun = "own-run@1"
+
 // MultipartBoundary is the id of the normaliser for uploads: clients draw the
 // line between the parts of a form anew for every request.
 const MultipartBoundary = "multipart-boundary@1"
@@ -67,6 +72,7 @@ func Normalisers() []Normaliser {
 			Doc: "JSON-RPC ids and trace context",
 		},
 		{Name: "date-cwd", Version: 1, Doc: "the date of the run and its working folder, where prompts name them"},
+		{Name: "own-run", Version: 1, Doc: "the id of the run itself, where prompts list the folder of the store"},
 		{Name: "multipart-boundary", Version: 1, Doc: "the line between the parts of a form, which clients draw anew for every upload"},
 	}
 }
@@ -76,6 +82,7 @@ func Normalisers() []Normaliser {
 type Setting struct {
 	Dates []string // as 2006-01-02; local and UTC, if they differ
 	Cwd   string
+	Run   string // its id, which needs no record of its own
 }
 
 // SettingAt returns the setting at a time in a folder.
@@ -120,6 +127,9 @@ var dateFormats = []string{
 // finder returns the finder of the texts that stand for s, or nil.
 func (s Setting) finder() *finder {
 	var list []*pattern
+	if len(s.Run) > minText {
+		list = append(list, &pattern{name: "run", text: s.Run, with: "{run}", alone: true, edge: true})
+	}
 	for _, d := range s.Dates {
 		t, err := time.Parse(time.DateOnly, d)
 		if err != nil {
@@ -143,6 +153,8 @@ func (s Setting) finder() *finder {
 // rules is the normalisers made ready for one run.
 type rules struct {
 	setting *finder // nil if there is nothing to look for
+	named   bool    // the date and the working folder are looked for
+	own     bool    // and the run
 	forms   bool    // the boundaries of forms are left out
 	texts   []numbered
 	inner   bool // JSON inside strings is made canonical
@@ -162,7 +174,11 @@ func newRules(list []Normaliser, s Setting) (*rules, error) {
 	for i := range list {
 		n := &list[i]
 		if n.ID() == DateCwd {
-			r.setting = s.finder()
+			r.named = true
+			continue
+		}
+		if n.ID() == OwnRun {
+			r.own = true
 			continue
 		}
 		switch n.ID() {
@@ -193,7 +209,19 @@ func newRules(list []Normaliser, s Setting) (*rules, error) {
 		}
 		r.byKind[n.Kind] = append(r.byKind[n.Kind], one)
 	}
+	r.setting = r.finder(s)
 	return r, nil
+}
+
+// finder returns what is looked for of a setting.
+func (r *rules) finder(s Setting) *finder {
+	if !r.named {
+		s = Setting{Run: s.Run}
+	}
+	if !r.own {
+		s.Run = ""
+	}
+	return s.finder()
 }
 
 // hintSet is names, each without its first quotation mark, which is
@@ -249,8 +277,12 @@ func (h *hintSet) in(body []byte) (set uint64) {
 func (r *rules) normal(kind string, body []byte) (form []byte, changed []string) {
 	if r.setting != nil {
 		var names []string
-		if body, names = r.setting.replace(body); names != nil {
+		body, names = r.setting.replace(body)
+		if slices.ContainsFunc(names, func(n string) bool { return n != "run" }) {
 			changed = append(changed, DateCwd)
+		}
+		if slices.Contains(names, "run") {
+			changed = append(changed, OwnRun)
 		}
 	}
 	for _, t := range r.texts {

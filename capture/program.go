@@ -265,7 +265,9 @@ func (r *redirect) apply(command []string, at int, environ []string, addr map[st
 func runFolder(environ []string) (string, error) {
 	cache := lookup(environ, "XDG_CACHE_HOME")
 	if home := lookup(environ, "HOME"); cache == "" && home != "" {
-		cache = filepath.Join(home, ".cache")
+		if _, err := os.Stat(home); err == nil {
+			cache = filepath.Join(home, ".cache")
+		}
 	}
 	if cache == "" {
 		cache = os.TempDir()

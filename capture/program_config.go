@@ -184,7 +184,7 @@ type opencodeProvider struct {
 // that stands in the configuration counts as wanted, so that opencode would
 // choose its model without having a key.
 var opencodeProviders = []opencodeProvider{
-	{"google", "gemini", "https://generativelanguage.googleapis.com/v1beta", []string{"GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"}},
+	{"google", "gemini", "https://generativelanguage.googleapis.com/v1beta", []string{"GOOGLE_GENERATIVE_AI_API_KEY"}},
 	{"openrouter", "openrouter", "https://openrouter.ai/api/v1", []string{"OPENROUTER_API_KEY"}},
 	{"mistral", "mistral", "https://api.mistral.ai/v1", []string{"MISTRAL_API_KEY"}},
 	{"groq", "groq", "https://api.groq.com/openai/v1", []string{"GROQ_API_KEY"}},

@@ -145,6 +145,7 @@ func New(s *drive.Session, o Options) (*Proxy, error) {
 	if o.Transport == nil {
 		o.Transport = transport()
 	}
+	o.Setting.Run = string(s.Run())
 	rules, err := newRules(o.Normalisers, o.Setting)
 	if err != nil {
 		return nil, err

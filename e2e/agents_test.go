@@ -24,6 +24,7 @@ type agentUnderTest struct {
 	args  string
 	flags []string
 	env   []string
+	known map[string]string // what is in the way of a trial's being exact
 }
 
 func agentsUnderTest(url string) []agentUnderTest {
@@ -38,7 +39,8 @@ func agentsUnderTest(url string) []agentUnderTest {
 		},
 		{
 			row: Row{Client: "Gemini CLI", Speaks: "generateContent"}, name: "gemini", args: "-p PROMPT --skip-trust --approval-mode=yolo -m gemini-2.5-flash",
-			env: []string{"GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_API_KEY=" + apiKey},
+			env:   []string{"GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_API_KEY=" + apiKey},
+			known: map[string]string{"tools": "what it tells the model of a command holds the number of the process, so that the second request is another one"},
 		},
 		{
 			row: Row{Client: "opencode", Speaks: "responses"}, name: "opencode", args: "run PROMPT -m openai/gpt-5",
@@ -46,7 +48,7 @@ func agentsUnderTest(url string) []agentUnderTest {
 		},
 		{
 			row: Row{Client: "opencode, provider without a variable", Speaks: "generateContent"}, name: "opencode", args: "run PROMPT -m google/gemini-2.5-flash",
-			flags: []string{"--upstream", "opencode-google=" + url + "/v1beta"}, env: []string{"GEMINI_API_KEY=" + apiKey},
+			flags: []string{"--upstream", "opencode-google=" + url + "/v1beta"}, env: []string{"GOOGLE_GENERATIVE_AI_API_KEY=" + apiKey},
 		},
 	}
 }
@@ -79,10 +81,12 @@ func (a *agentUnderTest) measure(t *testing.T, trial string) Cell {
 	t.Helper()
 	cell := Cell{Trial: trial, Exact: true}
 	fails := func(format string, args ...any) {
-		t.Errorf(trial+": "+format, args...)
 		cell.Exact = false
+		if cell.Why = a.known[trial]; cell.Why == "" {
+			t.Errorf(trial+": "+format, args...)
+		}
 	}
-	up := upstream.Start(t, upstream.Talk)
+	up := upstream.Start(t, upstream.Patient(upstream.Talk))
 	made := agentsUnderTest(up.URL())
 	for i := range made {
 		if made[i].row.Client == a.row.Client {
@@ -131,6 +135,9 @@ func TestAgentFidelity(t *testing.T) {
 			out := agentLab(t, nil).run("", a.name, "--version")
 			a.row.Kind, a.row.Version = "agent", regexp.MustCompile(`\d+\.\d+\.\d+`).FindString(out.stdout)
 			for _, trial := range Trials() {
+				if a.name == "codex" && trial == "tools" {
+					continue // it takes scripts in a dialect of its own, which the upstream does not speak
+				}
 				if agentPrompts[trial] != "" {
 					a.row.Cells = append(a.row.Cells, a.measure(t, trial))
 				}

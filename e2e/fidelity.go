@@ -28,6 +28,8 @@ type Cell struct {
 	// Normalised are the calls of them that only a normaliser made equal to
 	// the recorded ones, because the client draws something anew every time.
 	Normalised int `json:"normalised,omitempty"`
+	// Why says of a trial that is known not to be exact what is in the way.
+	Why string `json:"why,omitempty"`
 }
 
 // Trials returns what clients are put through.
@@ -131,6 +133,13 @@ A number with ✗ means that something of this did not hold; – that the client
 			b.WriteByte('\n')
 		}
 		b.WriteByte('\n')
+		for _, r := range of {
+			for _, c := range r.Cells {
+				if !c.Exact && c.Why != "" {
+					fmt.Fprintf(&b, "✗ %s, %s: %s.\n\n", r.Client, c.Trial, c.Why)
+				}
+			}
+		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

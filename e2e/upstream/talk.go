@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -260,5 +261,28 @@ func aside(r Request) Answer {
 		return JSON(0, `{"totalTokens":14}`)
 	default:
 		return JSON(http.StatusNotFound, `{"error":{"message":"there is no such route","type":"not_found_error","code":"not_found"}}`)
+	}
+}
+
+// Patient counts the tries of a question by what was said, and not by equal
+// requests: agents draw ids anew for every try.
+func Patient(m Model) Model {
+	type question struct {
+		Dialect
+		said    string
+		results int
+		tools   int
+	}
+	var mu sync.Mutex
+	tries := map[question]int{}
+	return func(r Request) Answer {
+		if q, ok := ParseQuestion(r); ok {
+			mu.Lock()
+			k := question{q.Dialect, q.Said, q.Results, len(q.Tools)}
+			r.Nth = tries[k]
+			tries[k]++
+			mu.Unlock()
+		}
+		return m(r)
 	}
 }

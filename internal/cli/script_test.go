@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 			os.Exit(cli.Run(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ()...))
 		},
 		"agent": func() { os.Exit(agent()) },
+		"codex": func() { os.Exit(codex()) },
 	})
 }
 
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 //
 //	agent [QUESTION]       an agent that asks the model at OPENAI_BASE_URL, runs a tool of its own
 //	                       (its result is TOOL) and asks again; EXIT is its status
+//	codex exec             an agent that, as Codex, has its address from -c openai_base_url and no variable
 //	upstream stop          stops the model; nothing answers at its address any more
 //	flip FILE OFFSET       changes one bit
 //	json [NAME=VALUE…]     standard output of the last command is one JSON document with these members
@@ -170,6 +172,27 @@ type message struct {
 	Tool    string `json:"tool_call_id,omitempty"`
 }
 
+// codex asks the model at the address that an option gives it.
+func codex() int {
+	if len(os.Args) > 1 && os.Args[1] == "--version" {
+		fmt.Println("codex-cli 0.0.1")
+		return 0
+	}
+	address := "http://127.0.0.1:1/v1"
+	for i, a := range os.Args[1:] {
+		if v, ok := strings.CutPrefix(a, "openai_base_url="); ok && os.Args[i] == "-c" {
+			address, _ = strconv.Unquote(v)
+		}
+	}
+	body, status, err := post(address, chat{Model: "gpt-4o-mini", Messages: []message{{Role: "user", Content: os.Args[len(os.Args)-1]}}})
+	if err != nil || status != http.StatusOK {
+		fmt.Fprintln(os.Stderr, "codex:", status, err)
+		return 1
+	}
+	_, _ = os.Stdout.Write(body)
+	return 0
+}
+
 // model plays a model that asks for the tool weather, and then says what the
 // tool said. A stream comes in four parts.
 func model(w http.ResponseWriter, r *http.Request) {
@@ -220,12 +243,14 @@ func agent() int {
 	return n
 }
 
-func ask(q chat) ([]byte, int, error) {
+func ask(q chat) ([]byte, int, error) { return post(os.Getenv("OPENAI_BASE_URL"), q) }
+
+func post(address string, q chat) ([]byte, int, error) {
 	b, err := json.Marshal(q)
 	if err != nil {
 		return nil, 0, err
 	}
-	r, err := http.NewRequest(http.MethodPost, os.Getenv("OPENAI_BASE_URL")+"/chat/completions", bytes.NewReader(b))
+	r, err := http.NewRequest(http.MethodPost, address+"/chat/completions", bytes.NewReader(b))
 	if err != nil {
 		return nil, 0, err
 	}
