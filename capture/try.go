@@ -113,7 +113,7 @@ func (p *Program) Try(ctx context.Context, path string, environ []string) (*Tria
 	}
 	defer os.RemoveAll(home)
 	s := &sink{came: make(chan struct{})}
-	l := &listeners{}
+	l := &listeners{open: loopback}
 	defer l.close()
 	if s.addr, err = l.serve(ctx, s); err != nil {
 		return nil, err
