@@ -40,8 +40,7 @@ func (r *Runner) Ask(ctx context.Context, q ReplayRequest) (Asked, error) {
 }
 
 func (r *Runner) replaying(ctx context.Context, q ReplayRequest) (*replaying, error) {
-	var err error
-	if q.Mode, err = job.ParseMode(string(q.Mode)); err != nil {
+	if err := q.check(); err != nil {
 		return nil, err
 	}
 	checked, broken, err := r.verify(ctx, q.Run)
@@ -53,10 +52,32 @@ func (r *Runner) replaying(ctx context.Context, q ReplayRequest) (*replaying, er
 		return nil, err
 	}
 	g, err := OpenGovernance(ctx, r.Config, r.Keys, s.Tenant)
+	if errors.Is(err, ErrGovernance) {
+		return nil, unjudged(err)
+	}
 	if err != nil {
 		return nil, err
 	}
+	if q.Approval != "" {
+		// An approval is good for one request, by whatever part of its id it is
+		// named.
+		if other, err := g.state.request(q.Approval); err == nil {
+			q.Approval = other.ID
+		}
+	}
 	return &replaying{r: r, q: q, job: s, g: g, checked: checked, broken: broken, out: &Replayed{Mode: q.Mode}}, nil
+}
+
+// unjudged is what a replay is refused with where nobody can tell who may ask for
+// it, and what stands still.
+func unjudged(err error) error {
+	e := fault.Wrap(job.ErrIntegrity, "jobs.Replay", err, "nobody can tell who may replay, and what stands still")
+	if cause, ok := errors.AsType[*fault.Error](err); ok {
+		if e, ok := errors.AsType[*fault.Error](e); ok {
+			return e.With(cause.Detail...)
+		}
+	}
+	return e
 }
 
 func (p *replaying) asking(st *standing) Asked {
@@ -107,19 +128,14 @@ func (r *Runner) ReplaySigned(ctx context.Context, q ReplayRequest, act canon.Va
 	return p.out, p.run(ctx)
 }
 
-// ReadGovernance returns the governance ledger of a tenant, and begins none.
+// ReadGovernance returns the governance ledger of a tenant, and begins none. One
+// that does not verify is refused with [ErrGovernance].
 func (r *Runner) ReadGovernance(ctx context.Context, tenant string) (*Governance, error) {
-	runs, err := governances(ctx, r.Config.Store, tenant)
-	if err != nil {
-		return nil, err
+	g, err := findGovernance(ctx, r.Config, r.Keys, tenant)
+	if g == nil && err == nil {
+		err = fault.New(ErrNoGovernance, "jobs.ReadGovernance", "the tenant %q has no governance ledger here", tenant)
 	}
-	root := r.Keys.Root().ID().String()
-	i := slices.IndexFunc(runs, func(x founded) bool { return x.root == root })
-	if i < 0 {
-		return nil, fault.New(ErrNoGovernance, "jobs.ReadGovernance", "the tenant %q has no governance ledger here", tenant)
-	}
-	g := &Governance{cfg: r.Config, keys: r.Keys, run: runs[i].run}
-	return g, g.read(ctx)
+	return g, err
 }
 
 // LedgerID is what acts that belong in the ledger must name.
