@@ -329,8 +329,9 @@ func (g *Governance) halt(ctx context.Context, subjects []string, cause fault.Co
 	})
 }
 
-// Clear is a vote to let a halted snapshot go on, or not. Subject is the
-// beginning of its id; empty where one stands.
+// Clear is a vote to let a halted snapshot go on, or not: that of an admin
+// decides, those of the council when they are more than half of it. Subject is
+// the beginning of its id; empty where one stands.
 func (g *Governance) Clear(ctx context.Context, subject string, yes bool, a Act) (govern.State, error) {
 	state := govern.Open
 	err := g.append(ctx, func(st *standing) ([]line, error) {
@@ -342,7 +343,7 @@ func (g *Governance) Clear(ctx context.Context, subject string, yes bool, a Act)
 		if !yes {
 			verb = govern.Deny
 		}
-		actor, act, err := signAct(&g.cfg, g.keys, st.roster, a, verb, h.Matter(st.id), govern.Council)
+		actor, act, err := signAct(&g.cfg, g.keys, st.roster, a, verb, h.Matter(st.id), clearing...)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,6 +142,21 @@ func (r *rig) events(since string) []string {
 		out = append(out, name)
 	}
 	return out
+}
+
+// since returns the names of the entries of the governance ledger behind one.
+func (r *rig) since(n int64) string {
+	r.t.Helper()
+	var out []string
+	for o, err := range r.governance().Entries(context.Background()) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if o.N > n {
+			out = append(out, o.Body.Get("name").Str())
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 // audit returns the names of the entries of the audit of a replay.
