@@ -117,15 +117,6 @@ func (g *Governance) begin(ctx context.Context, tenant, root string) error {
 	return g.read(ctx)
 }
 
-// pin writes down how far the ledger has grown.
-func (g *Governance) pin(ctx context.Context, last ledger.Ref) error {
-	at, err := pinsOf(ctx, &g.cfg, g.keys)
-	if err != nil {
-		return err
-	}
-	return at.write(last)
-}
-
 // read verifies and folds the ledger, as it stands now.
 func (g *Governance) read(ctx context.Context) error {
 	st, last, err := trusted(ctx, &g.cfg, g.keys, founded{run: g.run, root: g.root})

@@ -36,17 +36,32 @@ type pins struct {
 // storeKeyScope is the scope whose key is of one store and never leaves it.
 const storeKeyScope = "reprise/store-key"
 
-// pinsOf returns the pins of a store.
-func pinsOf(ctx context.Context, cfg *drive.Config, k *keys.Keys) (pins, error) {
+// pinsOf returns the pins of a store, to read them: of a store without a key
+// there are none.
+func pinsOf(ctx context.Context, store drive.Store, k *keys.Keys) (pins, error) {
+	scope, err := store.Scope(ctx, storeKeyScope, nil)
+	if gone(err) {
+		return pins{}, nil
+	}
+	return newPins(k, scope), err
+}
+
+// newPins returns the pins of the store with that key.
+func newPins(k *keys.Keys, scope blob.Scope) pins {
+	return pins{filepath.Join(k.Dir(), "governance"), canon.MAC(scope.Key[:], []byte("reprise/pin/v1")).String()[:16]}
+}
+
+// pin writes down how far the ledger has grown.
+func (g *Governance) pin(ctx context.Context, last ledger.Ref) error {
 	fresh := blob.Scope{ID: storeKeyScope}
-	if _, err := io.ReadFull(cfg.Rand, fresh.Key[:]); err != nil {
-		return pins{}, fault.Wrap(ErrRandom, "jobs.pin", err, "no randomness")
+	if _, err := io.ReadFull(g.cfg.Rand, fresh.Key[:]); err != nil {
+		return fault.Wrap(ErrRandom, "jobs.pin", err, "no randomness")
 	}
-	scope, err := cfg.Store.Scope(ctx, storeKeyScope, &fresh)
+	scope, err := g.cfg.Store.Scope(ctx, storeKeyScope, &fresh)
 	if err != nil {
-		return pins{}, err
+		return err
 	}
-	return pins{filepath.Join(k.Dir(), "governance"), canon.MAC(scope.Key[:], []byte("reprise/pin/v1")).String()[:16]}, nil
+	return newPins(g.keys, scope).write(last)
 }
 
 func (p pins) file(run ledger.RunID) string {
@@ -61,7 +76,7 @@ func (p pins) where(run ledger.RunID) string {
 // read returns the position that a governance ledger must contain, or nil.
 func (p pins) read(run ledger.RunID) (*ledger.Position, error) {
 	const op = "jobs.pin"
-	if !run.Valid() {
+	if !run.Valid() || p.store == "" {
 		return nil, nil
 	}
 	b, err := os.ReadFile(p.file(run))

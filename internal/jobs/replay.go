@@ -46,7 +46,7 @@ type ReplayRequest struct {
 	Mode job.Mode // empty: audit
 
 	// Rerun are the nodes or iterations whose agents run again, in reexecute;
-	// "all" is all of them.
+	// [RerunAll] is all of them, and [RerunNone] is nobody.
 	Rerun []string
 	// Mocks are outputs that stand in for those that were not kept, by node or
 	// iteration id.
@@ -84,6 +84,7 @@ func (q *ReplayRequest) check() error {
 	if q.MaxTime < 0 || q.MaxTime > MaxReplayTime || q.MaxIterations < 0 {
 		return fault.New(job.ErrReplayMode, op, "the limits of a replay are at most %s, and never negative", MaxReplayTime)
 	}
+	q.Rerun = slices.DeleteFunc(slices.Clone(q.Rerun), func(name string) bool { return name == RerunNone })
 	if len(q.Mocks) > MaxMocks {
 		return fault.New(job.ErrReplayMode, op, "%d mocks are over the limit of %d", len(q.Mocks), MaxMocks)
 	}

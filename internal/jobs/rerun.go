@@ -19,8 +19,11 @@ import (
 // from that. Leave it out of --rerun.
 const ErrSandbox fault.Denied = "jobs.no_sandbox"
 
-// RerunAll names all agents.
-const RerunAll = "all"
+// Names of agents that run again.
+const (
+	RerunAll  = "all"
+	RerunNone = "none"
+)
 
 // rerun runs agents of a job again. Their models and tools answer from the
 // journal; they reach no network, and write into a temporary folder only.

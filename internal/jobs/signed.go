@@ -153,6 +153,26 @@ func (g *Governance) VoteMatter(q *Request) govern.Matter {
 	return q.Matter(g.state.id)
 }
 
+// IncidentSigned halts all replays of what an act is about that was signed
+// elsewhere, as [Governance.Incident] does for one that is signed here.
+func (g *Governance) IncidentSigned(ctx context.Context, act canon.Value) (govern.Halt, error) {
+	var h govern.Halt
+	err := g.append(ctx, func(st *standing) ([]line, error) {
+		said, err := govern.Peek(act)
+		if err != nil {
+			return nil, err
+		}
+		l := line{EventIncident, said.Actor, canon.Object(canon.M("act", act), canon.M("snapshot_id", canon.String(said.Matter.Subject)))}
+		next := *st
+		if err := next.event(l.name, l.from, l.data); err != nil {
+			return nil, err
+		}
+		h, _ = next.halts.Halted(said.Matter.Subject)
+		return []line{l, {EventHalt, service, canon.Object(canon.M("halt", h.Value()))}}, nil
+	})
+	return h, err
+}
+
 // ClearSigned takes a vote on a halt that was signed elsewhere, as
 // [Governance.Clear] takes one that is signed here.
 func (g *Governance) ClearSigned(ctx context.Context, act canon.Value) (govern.State, error) {

@@ -165,6 +165,9 @@ func (s *standing) event(name, from string, data canon.Value) error {
 		return nil
 	case EventIncident:
 		a, err := s.admit(data, from, s.id, []govern.Verb{govern.Stop}, govern.Admin, govern.Operator, govern.Council)
+		if err == nil && a.Act().Matter.Subject != data.Get("snapshot_id").Str() {
+			err = bad("the incident is not about what was signed")
+		}
 		if err == nil {
 			s.halts, _, err = s.halts.Stop(a)
 		}

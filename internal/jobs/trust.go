@@ -98,7 +98,7 @@ func trusted(ctx context.Context, cfg *drive.Config, k *keys.Keys, x founded) (*
 	own := k != nil && x.root == k.Root().ID().String()
 	anchored, where := false, ""
 	if own {
-		at, err := pinsOf(ctx, cfg, k)
+		at, err := pinsOf(ctx, cfg.Store, k)
 		if err != nil {
 			return nil, ledger.Ref{}, err
 		}
@@ -177,7 +177,7 @@ func (s unrevoked) Statements(ctx context.Context, run ledger.RunID, typ string)
 // of the tenant stands on a ledger that this user has written to in this store,
 // and that is not there any more.
 func neverFounded(ctx context.Context, cfg *drive.Config, k *keys.Keys, tenant string) error {
-	at, err := pinsOf(ctx, cfg, k)
+	at, err := pinsOf(ctx, cfg.Store, k)
 	if err != nil {
 		return err
 	}
