@@ -371,7 +371,9 @@ func (p *replaying) replay(ctx context.Context, begun time.Time) (*job.Result, e
 		if err != nil {
 			return result, err
 		}
-		opts.Approvals = q.Forced
+		if q.Value.Get("run").Str() == string(p.job.Run) { // else it was on another job of the same seed
+			opts.Approvals = q.Forced
+		}
 	}
 	if len(p.q.Mocks) > 0 {
 		opts.Mock = p.mock
