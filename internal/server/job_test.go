@@ -370,6 +370,11 @@ func TestProductionReplayIsAllowedOverHTTPByAVote(t *testing.T) {
 	if report, err := r.replay("olga", govern.Operator, wish); err != nil || !report.Authoritative {
 		t.Errorf("with the vote = %+v, %v", report, err)
 	}
+	for _, name := range []string{q.ID, q.ID[:10], q.ID[:20]} {
+		wish.Approval = name
+		_, err = r.replay("olga", govern.Operator, wish)
+		r.wantCode("with a vote that was used", err, jobs.ErrMode.Error())
+	}
 }
 
 // What is changed in the store is found by a replay over HTTP, which halts the
