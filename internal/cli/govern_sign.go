@@ -8,7 +8,6 @@ import (
 
 	"github.com/reprise-dev/reprise/internal/keys"
 	"github.com/reprise-dev/reprise/kernel/canon"
-	"github.com/reprise-dev/reprise/kernel/det"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
 )
@@ -74,22 +73,10 @@ func (a *app) signAct(file string, f *signFlags) error {
 	if err != nil {
 		return err
 	}
-	key, err := k.Existing(keys.Actors, f.as)
-	if err != nil {
-		return err
-	}
-	act := govern.Act{
-		Verb: govern.Verb(verb), Actor: f.as, Role: roleOf(f.role), Reason: f.reason, At: det.Instant(a.now().UnixNano()),
+	signed, err := k.SignAct(f.as, govern.Act{
+		Verb: govern.Verb(verb), Actor: f.as, Role: roleOf(f.role), Reason: f.reason,
 		Matter: govern.Matter{Ledger: m.Get("ledger").Str(), Subject: m.Get("subject").Str(), Bound: bound},
-	}
-	if _, err := io.ReadFull(a.rand, act.Nonce[:]); err != nil {
-		return fault.Wrap(fault.ErrUnknown, op, err, "no randomness")
-	}
-	b, err := act.Sign(key)
-	if err != nil {
-		return err
-	}
-	signed, err := canon.Parse(b)
+	}, a.now())
 	if err != nil {
 		return err
 	}
@@ -99,7 +86,8 @@ func (a *app) signAct(file string, f *signFlags) error {
 			return err
 		}
 	}
-	if b, err = canon.Encode(body.With("act", signed), canon.Foreign); err != nil {
+	b, err := canon.Encode(body.With("act", signed), canon.Foreign)
+	if err != nil {
 		return err
 	}
 	a.printed = true

@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -238,15 +237,7 @@ func signAct(cfg *drive.Config, k *keys.Keys, roster govern.Roster, a Act, verb 
 		}
 		role = roles[i]
 	}
-	x := govern.Act{Verb: verb, Actor: who.ID, Role: role, Matter: m, Reason: a.Reason, At: det.Instant(cfg.Now().UnixNano())}
-	if _, err := io.ReadFull(cfg.Rand, x.Nonce[:]); err != nil {
-		return "", act, fault.Wrap(ErrRandom, op, err, "no randomness")
-	}
-	b, err := x.Sign(key)
-	if err != nil {
-		return "", act, err
-	}
-	act, err = canon.Parse(b)
+	act, err = k.SignAct(as, govern.Act{Verb: verb, Actor: who.ID, Role: role, Matter: m, Reason: a.Reason}, cfg.Now())
 	return who.ID, act, err
 }
 
