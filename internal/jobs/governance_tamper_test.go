@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"iter"
 	"os"
 	"path/filepath"
@@ -238,7 +239,7 @@ func (r *rig) distrusts(what string, s *rewritten, run ledger.RunID, code fault.
 }
 
 func details(err error) []string {
-	if e, ok := err.(*fault.Error); ok {
+	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e.Detail
 	}
 	return nil
@@ -254,8 +255,16 @@ var acts = []struct {
 	name string
 	n    int // which of that name
 }{
-	{jobs.EventRoster, 0}, {jobs.EventRequest, 0}, {jobs.EventRequest, 1}, {jobs.EventResult, 1}, {govern.EventVote, 0}, {govern.EventVote, 2},
-	{jobs.EventIntegrity, 0}, {jobs.EventHalt, 0}, {jobs.EventClear, 0}, {jobs.EventIncident, 0},
+	{jobs.EventRoster, 0},
+	{jobs.EventRequest, 0},
+	{jobs.EventRequest, 1},
+	{jobs.EventResult, 1},
+	{govern.EventVote, 0},
+	{govern.EventVote, 2},
+	{jobs.EventIntegrity, 0},
+	{jobs.EventHalt, 0},
+	{jobs.EventClear, 0},
+	{jobs.EventIncident, 0},
 }
 
 func TestChangedGovernanceActIsFound(t *testing.T) {

@@ -96,7 +96,8 @@ func trusted(ctx context.Context, cfg *drive.Config, k *keys.Keys, x founded) (*
 	}
 	store := cfg.Store
 	own := k != nil && x.root == k.Root().ID().String()
-	anchored, where := false, ""
+	var anchored bool
+	var where string
 	if own {
 		at, err := pinsOf(ctx, cfg.Store, k)
 		if err != nil {

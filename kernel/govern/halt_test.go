@@ -349,8 +349,11 @@ func TestHaltIsClearedInOneOfTwoWays(t *testing.T) {
 		{"the council", []word{{"mia", govern.Council, govern.Clear, govern.Open}, {"noa", govern.Council, govern.Clear, govern.Open}, {"ole", govern.Council, govern.Clear, govern.Granted}}},
 		{"an admin beside the council", []word{{"mia", govern.Council, govern.Clear, govern.Open}, {"dora", govern.Admin, govern.Clear, govern.Granted}}},
 		{"an admin says no, then the council yes", []word{
-			{"mia", govern.Council, govern.Clear, govern.Open}, {"dora", govern.Admin, govern.Deny, govern.Denied},
-			{"mia", govern.Council, govern.Clear, govern.Open}, {"noa", govern.Council, govern.Clear, govern.Open}, {"ole", govern.Council, govern.Clear, govern.Granted},
+			{"mia", govern.Council, govern.Clear, govern.Open},
+			{"dora", govern.Admin, govern.Deny, govern.Denied},
+			{"mia", govern.Council, govern.Clear, govern.Open},
+			{"noa", govern.Council, govern.Clear, govern.Open},
+			{"ole", govern.Council, govern.Clear, govern.Granted},
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
