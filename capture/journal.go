@@ -108,6 +108,30 @@ func (j *Journal) AnyCredential() {
 // Len returns the number of recorded calls.
 func (j *Journal) Len() int { return j.j.Len() }
 
+// Within returns the records of the calls that stand under a path, in ledger
+// order: those of an agent, and those of what it calls.
+func (j *Journal) Within(path string) []*effect.Record {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return under(j.j.Records(), path)
+}
+
+// LeftWithin is [Journal.Within] of those that answered nothing and on which
+// something depends.
+func (j *Journal) LeftWithin(path string) []*effect.Record {
+	return slices.DeleteFunc(under(j.Left(), path), func(r *effect.Record) bool { return r.Name == probeName })
+}
+
+func under(list []*effect.Record, path string) []*effect.Record {
+	var out []*effect.Record
+	for _, r := range list {
+		if r.Key.Beneath(path) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // Left returns the records that answered nothing, in ledger order.
 func (j *Journal) Left() []*effect.Record {
 	j.mu.Lock()
@@ -179,13 +203,13 @@ const maxNear = 8
 
 // near returns the recorded call that comes nearest to c, or nil. It answers
 // nothing: it is for people.
-func (r *Recorded) near(ctx context.Context, rules *rules, c *effect.Call) (*Nearest, error) {
+func (r *Recorded) near(ctx context.Context, rules *rules, path string, c *effect.Call) (*Nearest, error) {
 	var now []byte
 	if len(c.Contents) > 0 {
 		now, _ = rules.normal(c.Kind, behind(c.Data, c.Contents[0].Bytes))
 	}
 	var best *Nearest
-	for _, rec := range r.Journal.nearest(effect.Key{Match: c.Match}, c, maxNear) {
+	for _, rec := range r.Journal.nearest(effect.Key{Path: path, Match: c.Match}, c, maxNear) {
 		n, err := r.compare(ctx, rules, c, rec, now)
 		if err != nil {
 			return nil, err

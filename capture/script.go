@@ -150,7 +150,7 @@ func (s *script) play(ctx context.Context, from, to int64, then func() error) er
 			}
 			continue
 		}
-		x, err := s.c.p.s.Begin(ctx, s.c.call(dirIn, msg, line))
+		x, err := s.c.p.at.Begin(ctx, s.c.call(dirIn, msg, line))
 		if err != nil {
 			return err
 		}

@@ -171,7 +171,7 @@ func (h *handler) socket(w http.ResponseWriter, r *http.Request) {
 		h.broken(w, err)
 		return
 	}
-	x, err := h.p.s.Begin(ctx, call)
+	x, err := h.p.at.Begin(ctx, call)
 	switch {
 	case err != nil:
 		h.miss(ctx, w, to, &call, err)

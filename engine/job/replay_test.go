@@ -567,8 +567,8 @@ func TestReexecuteRunsAgentsAgain(t *testing.T) {
 	x := answered(t)
 	kept := x.archive().Outputs[job.OutputID("s0", 0)]
 	again := 0
-	run := func(b []byte) func(job.Rerun) ([]byte, bool, error) {
-		return func(q job.Rerun) ([]byte, bool, error) { again++; return b, q.Node == alpha, nil }
+	run := func(b []byte) func(job.Rerun) (*job.Ran, error) {
+		return func(q job.Rerun) (*job.Ran, error) { again++; return &job.Ran{Output: b}, nil }
 	}
 	got, err := job.Replay(x.archive(), job.ReplayOptions{Mode: job.Reexecute, Again: run(kept)}, nil)
 	if err != nil || got.Authoritative || again != 1 {
