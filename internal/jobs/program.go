@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +22,9 @@ import (
 )
 
 // EventProgram is the note that an agent which is a program has below its call:
-// data {given}, the names of the secrets that its environment had.
+// data {addresses, given}. Given are the names of the secrets that came to it
+// from the environment of who ran the job; addresses are those of its models,
+// by their variables, where they came from there.
 const EventProgram = "job.program"
 
 // standIn is given to an agent that runs again for a secret that this machine
@@ -35,7 +38,7 @@ func (c *calls) program(ctx context.Context, call *effect.Call, t canon.Value, i
 	t, upstreams := t.Without("upstreams"), t.Get("upstreams")
 	environ := c.environ
 	if c.again != nil {
-		environ = c.again.secrets(environ)
+		environ = c.again.environ(environ)
 	}
 	made, err := request(call, t, input, environ)
 	if err != nil {
@@ -52,13 +55,8 @@ func (c *calls) program(ctx context.Context, call *effect.Call, t canon.Value, i
 	for _, m := range upstreams.Members() {
 		o.Upstreams = append(o.Upstreams, m.Name+"="+m.Value.Str())
 	}
-	var given []string
-	for _, e := range t.Get("env_from").Elems() {
-		if v := environ(e.Str()); v != "" {
-			given = append(given, e.Str())
-			o.Secrets = append(o.Secrets, capture.Secret{Name: e.Str(), Value: v})
-		}
-	}
+	note, secrets := inherited(t, environ)
+	o.Secrets = secrets
 	if o.Setting, err = c.setting(o.Dir); err != nil {
 		return effect.Outcome{}, err
 	}
@@ -69,9 +67,9 @@ func (c *calls) program(ctx context.Context, call *effect.Call, t canon.Value, i
 			return effect.Outcome{}, err
 		}
 		defer done()
-	} else if len(given) > 0 {
+	} else if t.Has("env_from") {
 		at, _ := under.Place()
-		if _, err := under.Session().Note(ctx, at.N, EventProgram, canon.Object(canon.M("given", names(given)))); err != nil {
+		if _, err := under.Session().Note(ctx, at.N, EventProgram, note); err != nil {
 			return effect.Outcome{}, err
 		}
 	}
@@ -80,6 +78,33 @@ func (c *calls) program(ctx context.Context, call *effect.Call, t canon.Value, i
 		c.again.ended(res, err)
 	}
 	return programOutcome(ctx, &o, res, err, out, errs, t)
+}
+
+// inherited says what a program gets from the environment of who runs the job.
+func inherited(t canon.Value, environ func(string) string) (note canon.Value, secrets []capture.Secret) {
+	var given []string
+	addresses := canon.Object()
+	for _, e := range t.Get("env_from").Elems() {
+		name := e.Str()
+		v := environ(name)
+		switch u, err := url.Parse(v); {
+		case v == "":
+		case isAddress(name) && err == nil:
+			u.User, u.RawQuery = nil, ""
+			addresses = addresses.With(name, canon.String(u.String()))
+		default:
+			given = append(given, name)
+			secrets = append(secrets, capture.Secret{Name: name, Value: v})
+		}
+	}
+	return canon.Object(canon.M("addresses", addresses), canon.M("given", names(given))), secrets
+}
+
+// isAddress reports whether a variable says where a provider is.
+func isAddress(name string) bool {
+	return slices.ContainsFunc(capture.Clients(), func(c capture.Client) bool {
+		return slices.ContainsFunc(c.Vars, func(v capture.Variable) bool { return v.Name == name })
+	})
 }
 
 // programOutcome says what came of a program.

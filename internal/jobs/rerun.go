@@ -61,10 +61,11 @@ type placed struct {
 // place is a recorded call of an agent. All of its keys but the last are those
 // of calls that broke off and were made once more.
 type place struct {
-	n      int64 // entry of the last one
-	keys   []effect.Key
-	before int      // calls of that agent before it
-	given  []string // secrets that the program had
+	n         int64 // entry of the last one
+	keys      []effect.Key
+	before    int         // calls of that agent before it
+	given     []string    // secrets that the program had from outside
+	addresses canon.Value // of its models, from outside
 }
 
 func (a *place) key() effect.Key { return a.keys[len(a.keys)-1] }
@@ -149,7 +150,7 @@ func (a *rerun) read() (script Script, err error) {
 		case ledger.KindEvent:
 			n, _ := o.Body.Get("refs").Get("call").AsInt()
 			if at := byEntry[n]; at != nil && o.Body.Get("name").Str() == EventProgram {
-				at.given = nil
+				at.given, at.addresses = nil, o.Data().Get("addresses")
 				for _, e := range o.Data().Get("given").Elems() {
 					at.given = append(at.given, e.Str())
 				}

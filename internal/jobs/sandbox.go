@@ -161,10 +161,14 @@ func (a *rerun) ended(res *capture.Inside, err error) {
 	}
 }
 
-// secrets returns where a program that runs again gets its secrets: from here
-// or, of those that it had and that are not here, a stand-in.
-func (a *rerun) secrets(environ func(string) string) func(string) string {
+// environ returns where a program that runs again gets what it had from the
+// environment of who ran the job: addresses from the record, so that it asks
+// what it asked; secrets from here or, of those that are not here, a stand-in.
+func (a *rerun) environ(environ func(string) string) func(string) string {
 	return func(name string) string {
+		if isAddress(name) {
+			return a.now.at.addresses.Get(name).Str()
+		}
 		if v := environ(name); v != "" || !slices.Contains(a.now.at.given, name) {
 			return v
 		}
