@@ -103,7 +103,8 @@ func (c *calls) call(ctx context.Context, call *effect.Call, under drive.Boundar
 		if cause := context.Cause(ctx); cause != nil && errors.Is(cause, job.ErrAgentTimeout) {
 			err = cause
 		} else if ctx.Err() != nil {
-			return effect.Outcome{}, ctx.Err()
+			// The job is stopped, and the agent has not failed.
+			return effect.Outcome{Status: effect.Interrupted}, nil
 		}
 		return effect.Outcome{Status: effect.Error, Code: codeFor(err), Data: canon.Object(
 			canon.M("message", canon.String(c.redact.Text(strings.ToValidUTF8(fault.Text(err), "\uFFFD")))),

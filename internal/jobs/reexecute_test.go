@@ -189,7 +189,7 @@ func TestProgramsRunAgainOverTheRecord(t *testing.T) {
 // An agent that asks its model something else, or makes something else of the
 // answer, is a divergence that says where, and nobody is asked.
 //
-// spec: M-63, M-97
+// spec: M-19, M-63, M-97
 func TestChangedProgramsDiverge(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ file, text, want string }{
@@ -223,7 +223,7 @@ func TestChangedProgramsDiverge(t *testing.T) {
 // Programs that run again reach neither the network nor the files of this
 // machine.
 //
-// spec: M-19
+// spec: M-18
 func TestProgramsThatRunAgainAreEnclosed(t *testing.T) {
 	t.Parallel()
 	w, r := newWorld(t), newRig(t)
@@ -250,7 +250,7 @@ func TestProgramsThatRunAgainAreEnclosed(t *testing.T) {
 // and then the result says what it was not kept from; never, if what it does is
 // for good.
 //
-// spec: M-19
+// spec: M-18
 func TestWhatIsNotBlockedIsSaid(t *testing.T) {
 	t.Parallel()
 	w, r := newWorld(t), newRig(t)
@@ -292,7 +292,7 @@ func escaping(t *testing.T, w *world) (text, outside string) {
 // Whatever way an agent is called, when it runs again the engine makes its call
 // anew and the record answers: nobody is asked.
 //
-// spec: M-18, M-19, M-21
+// spec: M-18, M-19
 func TestEveryKindOfAgentRunsAgain(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"go", "exec", "http", "mcp", "model"} {
@@ -429,7 +429,7 @@ func TestAgentsThatFailedRunAgain(t *testing.T) {
 // What a job does not keep is gone with what its agents were told: neither can
 // they run again, nor can anybody read it. Mocks stand in, for both.
 //
-// spec: M-20, M-60, M-61
+// spec: M-19
 func TestWhatWasNotKeptTakesMocks(t *testing.T) {
 	t.Parallel()
 	w, r := newWorld(t), newRig(t)
@@ -478,4 +478,36 @@ func (r *rig) lacks(run ledger.RunID, text string) {
 			}
 		}
 	}
+}
+
+// An agent that broke off, because its process was killed, and was asked again
+// has its calls in another place than the first time; there they are found.
+func TestAgentsThatBrokeOffRunAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	calls := 0
+	ctx, kill := context.WithCancel(context.Background())
+	r.Functions = map[string]jobs.Function{"falcon": func(ctx context.Context, _ []byte, under drive.Boundary) ([]byte, error) {
+		b, err := throughBoundary(ctx, under, "the sky")
+		if calls++; calls == 1 {
+			kill()
+			return nil, context.Canceled
+		}
+		return fmt.Appendf(nil, `{"text":%q,"confidence":0.9}`, b), err
+	}}
+	res, err := r.Start(ctx, r.read(strings.Replace(birds, "script: [{text: a small falcon, confidence: 0.9, tokens_used: 10}]", "go: falcon", 1)))
+	if err == nil {
+		t.Fatalf("Start = %+v; want it to be killed", res)
+	}
+	if res, err = r.Resume(context.Background(), res.Run); err != nil || !res.Done {
+		t.Fatalf("Resume = %+v, %v", res, err)
+	}
+	if got := r.nested(res.Run); len(got) != 2 {
+		t.Fatalf("under the agents stand %q, want two calls", got)
+	}
+	out, err := r.again(res.Run)
+	if err != nil || out.Result.Final != "a small falcon" || calls != 3 {
+		t.Errorf("Replay = %+v, %v after %d runs; want the same after the third", out.Result, err, calls)
+	}
+	r.sound(out.Audit)
 }

@@ -286,7 +286,7 @@ func (a *rerun) again(at *place, now effect.Call) (effect.Outcome, error) {
 	if err != nil {
 		o = effect.Outcome{Status: effect.Interrupted}
 	}
-	return o, errors.Join(a.now.fatal, err, x.End(context.WithoutCancel(a.ctx), o))
+	return o, errors.Join(a.now.fatal, err, a.ctx.Err(), x.End(context.WithoutCancel(a.ctx), o))
 }
 
 // otherwise returns what the agent that ran asked otherwise than then.

@@ -19,8 +19,8 @@ import (
 // boxScript makes everything but the folder $1 read-only and runs the rest in
 // namespaces of its own, in which nobody can take that back. Over the working
 // folder lies another one, if that can be had: what is written there goes to
-// $1 too. What cannot be made read-only ends it; the file systems that it
-// leaves are the kernel's own, which a user without rights cannot write to.
+// $1 too. What cannot be made read-only ends it, but for file systems of the
+// kernel's own, which a user without rights cannot write to.
 const boxScript = `set -eu
 box=$1; shift
 here=$(pwd -P)
@@ -34,8 +34,11 @@ esac
 while read -r _ at type _; do
 	at=$(printf '%b' "$at")
 	case "$at" in "$box"|"$over") continue ;; esac
-	case "$type" in proc|sysfs|cgroup|cgroup2|devpts|devtmpfs|mqueue|securityfs|debugfs|tracefs|pstore|bpf) continue ;; esac
-	mount -o remount,bind,ro "$at" || exit 125
+	case "$type" in
+	proc) continue ;;
+	sysfs|cgroup|cgroup2|devpts|devtmpfs|mqueue|securityfs|debugfs|tracefs|pstore|bpf) mount -o remount,bind,ro "$at" 2>/dev/null || : ;;
+	*) mount -o remount,bind,ro "$at" || exit 125 ;;
+	esac
 done < /proc/self/mounts
 cd "$here"
 exec unshare --user --map-root-user --mount -- "$@"`
@@ -124,6 +127,8 @@ func (a *rerun) enclose(ctx context.Context, call *effect.Call, o *capture.RunOp
 			return nil, err
 		}
 		a.now.open = append(a.now.open, "writing to files: "+fault.Text(err))
+	} else if os.Geteuid() == 0 {
+		a.now.open = append(a.now.open, "devices and settings of the kernel, to which root may write: this runs as root")
 	}
 	o.CellCommand, o.Grace = a.p.r.CellCommand, rerunGrace
 	o.Env = slices.DeleteFunc(o.Env, func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })
