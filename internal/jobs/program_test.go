@@ -85,7 +85,7 @@ func asks() error {
 		}
 	}
 	if b, err := os.ReadFile("notes.txt"); err != nil || string(b) != text {
-		return fmt.Errorf("notes.txt holds %q, %v", b, err)
+		return fmt.Errorf("notes.txt holds %q: %w", b, err)
 	}
 	if b, err := os.ReadFile("answer.txt"); err == nil {
 		text += string(b)
@@ -98,7 +98,7 @@ func asks() error {
 }
 
 func fetch(method, url string, body []byte, to any) error {
-	r, err := http.NewRequest(method, url, bytes.NewReader(body)) //nolint:noctx // it ends with the process
+	r, err := http.NewRequest(method, url, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -112,8 +112,11 @@ func fetch(method, url string, body []byte, to any) error {
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s %s %v", url, resp.Status, b, err)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s %s", url, resp.Status, b)
 	}
 	return json.Unmarshal(b, to)
 }

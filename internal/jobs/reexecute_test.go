@@ -19,6 +19,7 @@ import (
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/engine/job"
+	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/jobs"
 	"github.com/reprise-dev/reprise/internal/live"
@@ -27,6 +28,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/replay"
 )
 
 const agentKey = "sk-proj-0123456789abcdefghijklmnop"
@@ -441,6 +443,9 @@ func TestWhatWasNotKeptTakesMocks(t *testing.T) {
 	r.lacks(res.Run, "total_tokens")
 	_, err := r.again(res.Run)
 	wantCode(t, err, job.ErrMissingOutput)
+	if v, err := archive.VerifyRun(context.Background(), r.store, res.Run, &archive.VerifyOptions{Roots: r.keys.Roots(), Check: jobs.Check}); err != nil || v.Verdict != replay.Partial {
+		t.Errorf("VerifyRun = %+v, %v; want partial: what is gone is named", v, err)
+	}
 	q := all
 	q.Mocks = map[string][]byte{"agent:beta_v1": []byte(`{"text":"a small falcon over grassland","confidence":0.9}`)}
 	_, err = r.replay(on(res.Run, q))

@@ -418,7 +418,7 @@ type answering struct {
 }
 
 // Name implements [effect.Source].
-func (s answering) Name() string { return "rerun" }
+func (answering) Name() string { return "rerun" }
 
 // Answer implements [effect.Source].
 func (s answering) Answer(k effect.Key, c *effect.Call) (effect.Answer, error) {
