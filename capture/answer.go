@@ -47,7 +47,7 @@ func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if rec := h.p.o.Record; rec != nil && a.broke == "" && x.Record() != nil && r.Method == http.MethodGet && strings.HasPrefix(a.headers.Get("Content-Type"), "text/event-stream") {
 		// A stream of what a server says of its own accord went on beside
 		// other calls. It ends when those have come, not before.
-		a.hold = func() { rec.Journal.await(r.Context(), x.Record().Outcome.N) }
+		a.hold = func() { rec.Journal.await(r.Context(), h.p.at.Path(), x.Record().Outcome.N) }
 	}
 	a.give(w, r, h.p.o.Pace)
 }

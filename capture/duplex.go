@@ -476,7 +476,7 @@ func (c *channel) note(ctx context.Context, dir string, m *rpc, line []byte) err
 		data = data.With("redacted", texts(redacted))
 	}
 	c.seq++
-	_, err := c.p.s.Note(ctx, -1, EventMessage, data, ledger.Content{Name: messageName, Type: "application/json", Bytes: stored, Scope: c.p.at.Scope()})
+	_, err := c.p.note(ctx, EventMessage, data, ledger.Content{Name: messageName, Type: "application/json", Bytes: stored, Scope: c.p.at.Scope()})
 	return err
 }
 

@@ -80,12 +80,12 @@ func (j *Journal) Answer(k effect.Key, c *effect.Call) (effect.Answer, error) {
 	return a, err
 }
 
-// await returns when every call that was recorded before entry n has come, or
-// ctx is done.
-func (j *Journal) await(ctx context.Context, n int64) {
+// await returns when every call that was recorded under a path before entry n
+// has come, or ctx is done.
+func (j *Journal) await(ctx context.Context, path string, n int64) {
 	for {
 		j.mu.Lock()
-		left, changed := j.left(), j.changed
+		left, changed := under(j.left(), path), j.changed
 		j.mu.Unlock()
 		if len(left) == 0 || left[0].Call.N > n {
 			return
@@ -123,6 +123,9 @@ func (j *Journal) LeftWithin(path string) []*effect.Record {
 }
 
 func under(list []*effect.Record, path string) []*effect.Record {
+	if path == "" {
+		return list
+	}
 	var out []*effect.Record
 	for _, r := range list {
 		if r.Key.Beneath(path) {

@@ -343,7 +343,9 @@ func (o *RunOptions) redirected(ctx context.Context, p plan, w *surroundings) (s
 	}
 	if len(o.Box) > 0 {
 		argv = append(append(slices.Clone(o.Box), path), argv[1:]...)
-		path = o.Box[0]
+		if path, err = find(o.Box[0]); err != nil {
+			return 0, "", err
+		}
 	}
 	return o.child(ctx, path, argv, w)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/ledger"
 )
 
 // Within is what a program needs besides that runs within somebody else's run:
@@ -83,6 +85,16 @@ func RunWithin(ctx context.Context, o RunOptions, in Within) (_ *Inside, err err
 		out.Misses = append(out.Misses, Miss{m, near})
 	}
 	return out, nil
+}
+
+// note records an event that belongs to no exchange of the proxy, but to the
+// call that encloses them all, if one does.
+func (p *Proxy) note(ctx context.Context, name string, data canon.Value, contents ...ledger.Content) (ledger.Ref, error) {
+	at := int64(-1)
+	if under, ok := p.at.Place(); ok {
+		at = under.N
+	}
+	return p.s.Note(ctx, at, name, data, contents...)
 }
 
 // plan is how a command is run: which program it is, and where its requests go.

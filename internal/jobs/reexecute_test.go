@@ -516,3 +516,33 @@ func TestAgentsThatBrokeOffRunAgain(t *testing.T) {
 	}
 	r.sound(out.Audit)
 }
+
+// Whatever way an agent failed, it fails so again over the record, though what
+// it lacked then is there now.
+func TestFailuresComeAgainFromTheRecord(t *testing.T) {
+	t.Parallel()
+	missing := filepath.Join(t.TempDir(), "no-such-program")
+	for _, tt := range []struct{ name, way string }{
+		{"a server that is not there", `http: {url: "http://127.0.0.1:1/agent"}`},
+		{"a server that says no", `http: {url: "%s/nothing"}`},
+		{"a tool that is not there", `mcp: {url: "%s/mcp", tool: sing}`},
+		{"a model that says no", `model: "%s/nothing"`},
+		{"a program that is not there", "exec: [" + missing + "]"},
+		{"a program that fails", `exec: ["/bin/sh", "-c", "exit 3"]`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w, r := newWorld(t), newRig(t)
+			way := strings.ReplaceAll(tt.way, "%s", w.URL)
+			res := r.done(strings.Replace(birds, "script: [{fail: the index is locked}]", way, 1))
+			if len(res.Log.Iterations) != 2 || len(res.Log.Iterations[0].Failures) == 0 {
+				t.Fatalf("iterations = %+v, want a failure first", res.Log.Iterations)
+			}
+			w.gone()
+			out, err := r.again(res.Run)
+			if err != nil || out.Result.Final != "a small falcon" {
+				t.Errorf("Replay = %+v, %v; want the same", out.Result, err)
+			}
+		})
+	}
+}

@@ -50,6 +50,9 @@ type rerun struct {
 	top    bool  // the call that comes next is that of an agent that runs again
 	now    *turn // of the agent that runs
 	strict bool  // without a sandbox no program runs
+
+	tried   bool
+	unboxed error // why programs cannot be kept from files here
 }
 
 // placed finds the calls of an agent.

@@ -78,32 +78,33 @@ func (b *box) remove() {
 }
 
 // command returns what runs a program so that it writes nowhere but into the
-// folder. Where that cannot be had it refuses with [ErrSandbox].
-func (b *box) command(ctx context.Context) ([]string, error) {
+// folder.
+func (b *box) command() []string {
+	return []string{"unshare", "--user", "--map-root-user", "--mount", "--", "sh", "-c", boxScript, "sh", b.dir}
+}
+
+// tryBox refuses with [ErrSandbox] where this system keeps no program from
+// files.
+func tryBox(ctx context.Context) error {
 	const op = "jobs.sandbox"
 	if runtime.GOOS != "linux" {
-		return nil, fault.New(ErrSandbox, op, "files are kept from a program on Linux only")
+		return fault.New(ErrSandbox, op, "files are kept from a program on Linux only")
 	}
 	for _, tool := range []string{"unshare", "mount", "sh"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			return nil, fault.Wrap(ErrSandbox, op, err, "%s is needed for a sandbox", tool)
+			return fault.Wrap(ErrSandbox, op, err, "%s is needed for a sandbox", tool)
 		}
 	}
-	path, err := exec.LookPath("unshare")
+	b, err := newBox()
 	if err != nil {
-		return nil, fault.Wrap(ErrSandbox, op, err, "unshare")
+		return err
 	}
-	command := []string{path, "--user", "--map-root-user", "--mount", "--", "sh", "-c", boxScript, "sh", b.dir}
-	trial, err := newBox()
-	if err != nil {
-		return nil, err
+	defer b.remove()
+	try := append(b.command(), "true")
+	if out, err := exec.CommandContext(ctx, try[0], try[1:]...).CombinedOutput(); err != nil { //nolint:gosec // to try it is what is needed
+		return fault.Wrap(ErrSandbox, op, err, "this system lets no sandbox be made: %.200s", strings.ToValidUTF8(string(out), "\uFFFD"))
 	}
-	defer trial.remove()
-	try := append(append([]string{}, command[1:len(command)-1]...), trial.dir, "true")
-	if out, err := exec.CommandContext(ctx, path, try...).CombinedOutput(); err != nil { //nolint:gosec // to try it is what is needed
-		return nil, fault.Wrap(ErrSandbox, op, err, "this system lets no sandbox be made: %.200s", strings.ToValidUTF8(string(out), "\uFFFD"))
-	}
-	return command, nil
+	return nil
 }
 
 // enclose puts a program that runs again into a sandbox, as far as one can be
@@ -120,14 +121,17 @@ func (a *rerun) enclose(ctx context.Context, call *effect.Call, o *capture.RunOp
 	if strict {
 		in.Hermetic = capture.IsolateRequire
 	}
-	if o.Box, err = b.command(ctx); err != nil {
+	if !a.tried {
+		a.unboxed, a.tried = tryBox(ctx), true
+	}
+	if err = a.unboxed; err != nil {
 		if strict {
 			b.remove()
 			a.now.fatal = err
 			return nil, err
 		}
 		a.now.open = append(a.now.open, "writing to files: "+fault.Text(err))
-	} else if os.Geteuid() == 0 {
+	} else if o.Box = b.command(); os.Geteuid() == 0 {
 		a.now.open = append(a.now.open, "devices and settings of the kernel, to which root may write: this runs as root")
 	}
 	o.CellCommand, o.Grace = a.p.r.CellCommand, rerunGrace
