@@ -71,7 +71,7 @@ func runner(t testing.TB, s drive.Store, k *keys.Keys) *jobs.Runner {
 	}
 	return &jobs.Runner{
 		Config: drive.Config{Store: s, Now: time.Now, Rand: rand.Reader, Signer: signer, Manifests: k.Manifests(), Holder: t.Name()},
-		Keys:   k,
+		Keys:   k, CellCommand: []string{os.Args[0], "cell"},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reprise-dev/reprise/internal/packed"
@@ -49,6 +50,9 @@ type Store struct {
 	packs   packCache
 	queue   queue
 	ended   chan struct{} // closed when the committer has returned
+
+	settling atomic.Bool // aside; see [Store.settleAside]
+	aside    sync.WaitGroup
 
 	closeOnce sync.Once
 	closeErr  error
@@ -114,6 +118,9 @@ func (s *Store) learnEngines(ctx context.Context) error {
 			}
 			last = u.key
 		}
+		if len(engines) == 0 {
+			continue
+		}
 		learn := &job{apply: func(g *group) (refusal, err error) {
 			for _, key := range slices.Sorted(maps.Keys(engines)) {
 				if _, err := g.w.updateEngine.ExecContext(g.ctx(), engines[key], key); err != nil {
@@ -134,6 +141,7 @@ func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		s.queue.close()
 		<-s.ended
+		s.aside.Wait()
 		s.closeErr = storeErr("sqlstore.Close", errors.Join(s.finish(), s.write.Close()), "closing the store")
 		s.pack.Close()
 	})
