@@ -232,7 +232,7 @@ func TestRecordAndReplayAProgram(t *testing.T) {
 			t.Errorf("%s = %d, want %d", c.Name, c.N, want[c.Name])
 		}
 	}
-	if got := strings.Join(rep.Remarks, "\n"); got != "1 tools answered, 1 ran in the agent itself\nlevel: tools live" {
+	if got := strings.Join(rep.Remarks, "\n"); got != "tools: 1 answered, 1 ran in the agent itself\nlevel: tools live\nnot blocked: the network, for requests that go past the recorder; files and processes of this machine; other commands that the agent runs itself" {
 		t.Errorf("remarks = %q", got)
 	}
 }

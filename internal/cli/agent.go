@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"strings"
@@ -437,6 +438,10 @@ func (a *app) replay(ctx context.Context, name string, agent []string, o capture
 		return err
 	}
 	took := a.now().Sub(from)
+	sums, err := s.saved(ctx, &r, math.MaxInt64, &o, res)
+	if err != nil {
+		return err
+	}
 	publish := func() error {
 		return a.publishOne(ctx, out, s, "reprise replay", or(r.Title, short(r.Run)), res.Report, took)
 	}
@@ -449,8 +454,13 @@ func (a *app) replay(ctx context.Context, name string, agent []string, o capture
 		return err
 	}
 	a.report(res.Report)
-	if len(res.Report.Divergences) > 0 {
+	a.saySaved(sums)
+	d := res.Report.First()
+	if d != nil {
 		a.next(a.stderr, a.err, "diff "+short(r.Run)+" "+short(res.Run)+a.flag())
+	}
+	if d != nil && d.Cause != nil && d.Cause.Origin == replay.FromCaller {
+		a.next(a.stderr, a.err, "replay "+short(r.Run)+a.flag()+" --any-credential -- "+quoteAll(agent))
 	}
 	return nil
 }
@@ -498,8 +508,15 @@ func (a *app) branch(ctx context.Context, at string, agent, upstreams []string, 
 	if res.Counts.Missed > 0 {
 		a.status = fault.ExitDiverged
 	}
-	if err := s.saySaved(ctx, &r, n+1, res); err != nil {
+	sums, err := s.saved(ctx, &r, n+1, &o, res)
+	if err != nil {
 		return err
+	}
+	if !a.json {
+		a.saySaved(sums)
+		for _, c := range res.Report.Detail.Get("changed").Elems() {
+			a.sayf("%s\n", clean(c.Str()))
+		}
 	}
 	if err := s.summarise(ctx, res.Run, "branched", res.Report, "show last", "diff "+short(r.Run)+" "+short(res.Run)); err != nil {
 		return err

@@ -262,11 +262,14 @@ func sumLine(t *insight.Totals) string {
 	if t.Evidence > 0 {
 		parts = append(parts, number(t.Evidence)+" evidence only")
 	}
+	if t.Models+t.Counted+t.Priced == 0 {
+		return strings.Join(parts, " · ")
+	}
 	of := func(n int64, what string) string {
-		if n == t.Calls {
+		if n >= t.Models {
 			return what
 		}
-		return fmt.Sprintf("%s (%s of %s)", what, number(n), plural(t.Calls, "call"))
+		return fmt.Sprintf("%s (%s of %s)", what, number(n), plural(t.Models, "model call"))
 	}
 	if t.Counted > 0 {
 		u := t.Usage

@@ -17,6 +17,7 @@ const (
 	FromTool   Origin = "tool"   // the result of a tool that ran in the agent itself
 	FromAnswer Origin = "answer" // an earlier answer
 	FromServer Origin = "server" // the request is the same: who answers it answers otherwise
+	FromCaller Origin = "caller" // the request is the same: it was made with another credential
 )
 
 // Cause is why two runs differ, as far as their records tell: which part of a
