@@ -514,8 +514,8 @@ func (a *app) branch(ctx context.Context, at string, agent, upstreams []string, 
 	}
 	if !a.json {
 		a.saySaved(sums)
-		for _, c := range res.Report.Detail.Get("changed").Elems() {
-			a.sayf("%s\n", clean(c.Str()))
+		for _, m := range res.Report.Remarks {
+			a.sayf("%s %s\n", a.err.dim("·"), clean(m))
 		}
 	}
 	if err := s.summarise(ctx, res.Run, "branched", res.Report, "show last", "diff "+short(r.Run)+" "+short(res.Run)); err != nil {

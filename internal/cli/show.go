@@ -91,7 +91,8 @@ func (a *app) prices(file string) (insight.PriceList, error) {
 			return insight.PriceList{}, fault.Wrap(ErrFile, "cli.prices", err, "the prices")
 		}
 	}
-	return insight.Prices(own)
+	list, err := insight.Prices(own)
+	return list, fault.Wrap(fault.CodeOf(err), "cli.prices", err, "%s", file)
 }
 
 func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices insight.PriceList) error {
@@ -159,7 +160,11 @@ func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices i
 		a.printf("%s\n", a.out.warn("no calls: nothing came through the recorder"))
 	} else {
 		t.write(a.stdout, a.out)
-		a.printf("\n%s\n", sumLine(&sums))
+		line := sumLine(&sums)
+		if sums.Priced > 0 {
+			line += a.out.dim(" at prices " + clean(prices.Version))
+		}
+		a.printf("\n%s\n", line)
 	}
 	if a.out.terminal && len(calls) > 0 {
 		a.next(a.stdout, a.out, "show "+short(info.Run)+" --at "+fmt.Sprint(calls[0].N)+a.flag(), "verify "+short(info.Run)+a.flag())
