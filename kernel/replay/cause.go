@@ -99,10 +99,14 @@ func (r *Report) First() *Divergence {
 func (r *Report) Sentence() string {
 	d := r.First()
 	if d == nil {
-		if n := r.steps(); n > 0 {
+		switch n := r.steps(); {
+		case n == 1:
+			return "the only step is equal"
+		case n > 1:
 			return fmt.Sprintf("all %d steps equal", n)
+		default:
+			return "nothing differs"
 		}
-		return "nothing differs"
 	}
 	var b strings.Builder
 	switch {
