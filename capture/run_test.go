@@ -378,3 +378,27 @@ func TestRecorderAsksForItsToken(t *testing.T) {
 		t.Errorf("with a wrong token: %v", err)
 	}
 }
+
+// A run that is still being recorded can be replayed as far as it is there; the
+// report says that more may have come.
+func TestReplayOfAnOpenRecord(t *testing.T) {
+	t.Parallel()
+	up := upstream(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "yes") })
+	rig := newRig(t)
+	live := rig.record(up.URL)
+	send(t, "POST", live.url+"/v1/responses", `{}`)
+	again := rig.replay(live.s.Run())
+	if g := send(t, "POST", again.url+"/v1/responses", `{}`); g.status != 200 {
+		t.Errorf("an answer of an open record = %d %s", g.status, g.body)
+	}
+	r := again.report(t)
+	if got := strings.Join(r.Remarks, "\n"); r.Verdict != replay.Same || !strings.Contains(got, "the record is not sealed") {
+		t.Errorf("report = %s, %q", r.Verdict, got)
+	}
+	run := live.seal()
+	sealed := rig.replay(run)
+	send(t, "POST", sealed.url+"/v1/responses", `{}`)
+	if got := strings.Join(sealed.report(t).Remarks, "\n"); strings.Contains(got, "not sealed") {
+		t.Errorf("remarks of a sealed record = %q", got)
+	}
+}

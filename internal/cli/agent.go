@@ -328,9 +328,13 @@ func (s *opened) summarise(ctx context.Context, run ledger.RunID, verb string, r
 		return err
 	}
 	var sums insight.Totals
+	failed := int64(-1)
 	for c, err := range insight.Calls(ctx, s, run, prices) {
 		if err == nil {
 			err = sums.Add(&c)
+		}
+		if failed < 0 && c.Failed() && c.HTTP == 0 {
+			failed = c.Outcome
 		}
 		if err != nil {
 			return err
@@ -361,6 +365,10 @@ func (s *opened) summarise(ctx context.Context, run ledger.RunID, verb string, r
 		exit = " · " + a.err.bad(fmt.Sprintf("agent exit %d", *r.Exit))
 	}
 	a.sayf("%s %s run %s: %s%s%s\n", a.err.good("■"), verb, a.err.name(short(run)), sumLine(&sums), took, exit)
+	if failed >= 0 && sums.Failed == sums.Calls {
+		a.sayf("%s no call got an answer; entry %d says why\n", a.err.warn("warning:"), failed)
+		next = append([]string{fmt.Sprintf("show last --at %d", failed)}, next...)
+	}
 	for i := range next {
 		next[i] += a.flag()
 		if at := strings.Index(next[i], " -- "); at >= 0 && a.flag() != "" {
