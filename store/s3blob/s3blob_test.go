@@ -1,0 +1,70 @@
+package s3blob_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/reprise-dev/reprise/kernel/blob"
+	"github.com/reprise-dev/reprise/store/s3blob"
+	"github.com/reprise-dev/reprise/store/s3blob/s3blobtest"
+)
+
+func TestS3(t *testing.T) {
+	t.Parallel()
+	s3blobtest.Run(t, s3blobtest.Start(t))
+}
+
+func TestPlacesAreReadAndWritten(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"s3://bucket",
+		"s3://bucket/a/prefix",
+		"s3://my.bucket-1/p?endpoint=https%3A%2F%2Fs3.example.com%3A9000&path-style=1&region=eu-central-1",
+		"s3://bucket/p?days=365&lock=compliance",
+		"s3://bucket/p?days=1&lock=governance&profile=prod",
+		"s3://bucket?imds=1",
+		"s3://bucket?versioning=off",
+	} {
+		p, err := s3blob.ParsePlace(text)
+		if err != nil || p.String() != text {
+			t.Errorf("ParsePlace(%q) = %q, %v", text, p, err)
+		}
+	}
+	for _, c := range []struct{ text, want string }{
+		{"bucket", "no place"},
+		{"http://bucket", "no place"},
+		{"s3:bucket", "no place"},
+		{"s3://", "no name of a bucket"},
+		{"s3://B", "no name of a bucket"},
+		{"s3://key:secret@bucket/p", "credentials"},
+		{"s3://bucket/a//b", "prefix"},
+		{"s3://bucket/../b", "prefix"},
+		{"s3://bucket/a%20b", "prefix"},
+		{"s3://bucket/" + strings.Repeat("p", 600), "prefix"},
+		{"s3://bucket?lock=compliance", "go together"},
+		{"s3://bucket?days=3", "go together"},
+		{"s3://bucket?lock=forever&days=3", "lock"},
+		{"s3://bucket?lock=compliance&days=0", "days"},
+		{"s3://bucket?lock=compliance&days=99999", "days"},
+		{"s3://bucket?lock=compliance&days=1&versioning=off", "without versions"},
+		{"s3://bucket?endpoint=ftp://x", "endpoint"},
+		{"s3://bucket?endpoint=https://u:p@x", "endpoint"},
+		{"s3://bucket?endpoint=https://x/path", "endpoint"},
+		{"s3://bucket?region=a&region=b", "region"},
+		{"s3://bucket?reigon=x", "reigon"},
+		{"s3://bucket?path-style=yes", "path-style"},
+	} {
+		if p, err := s3blob.ParsePlace(c.text); !errors.Is(err, s3blob.ErrPlace) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("ParsePlace(%q) = %+v, %v, want %v that speaks of %q", c.text, p, err, s3blob.ErrPlace, c.want)
+		}
+	}
+}
+
+func TestAServiceThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	_, err := s3blob.Open(t.Context(), "s3://bucket?path-style=1&region=us-east-1&endpoint=http://127.0.0.1:1", &s3blob.Options{AccessKey: "a", SecretKey: "b"})
+	if !errors.Is(err, blob.ErrStore) {
+		t.Errorf("Open = %v, want %v", err, blob.ErrStore)
+	}
+}
