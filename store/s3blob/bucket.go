@@ -185,11 +185,14 @@ func (b *bucket) fail(op string, err error, format string, args ...any) error {
 	var code fault.Code = blob.ErrStore
 	switch {
 	case is(err, "NoSuchBucket"):
-		code = ErrNoBucket
+		return fault.New(ErrNoBucket, op, "there is no bucket %s", b.Bucket)
 	case is(err, "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"):
 		code = ErrPlace
 	case status(err) == http.StatusForbidden, status(err) == http.StatusUnauthorized:
 		code = ErrDenied
+	}
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		err = api // without the numbers of the request around it
 	}
 	return fault.Wrap(code, op, err, format, args...)
 }

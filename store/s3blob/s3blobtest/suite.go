@@ -141,7 +141,6 @@ func vault(t *testing.T, s Service, place string, opts *s3blob.Options) *s3blob.
 	return v
 }
 
-// spec: M-98
 func testOpen(t *testing.T, s Service, place func(bucket, more string) string) {
 	other := s.Options()
 	other.SecretKey = "another"
@@ -201,7 +200,6 @@ func bucketOf(t *testing.T, place string) *string {
 	return &p.Bucket
 }
 
-// spec: M-98
 func testLock(t *testing.T, s Service, place func(bucket, more string) string) {
 	at := place("lockable-bucket", locked)
 	x := open(t, s, at)
@@ -334,7 +332,6 @@ func testEraseAll(t *testing.T, s Service, place func(bucket, more string) strin
 	}
 }
 
-// spec: M-99
 func testChanged(t *testing.T, s Service, place func(bucket, more string) string) {
 	at := place("versioned-bucket", "")
 	x := open(t, s, at)
@@ -371,7 +368,6 @@ func put(t *testing.T, v *s3blob.Vault, b []byte) s3blob.Object {
 	return o
 }
 
-// spec: M-98 M-99
 func testVault(t *testing.T, s Service, place func(bucket, more string) string) {
 	for _, at := range []string{place("lockable-bucket", locked), place("versioned-bucket", ""), s.Place("versioned-bucket", "")} {
 		v := vault(t, s, at, s.Options())
@@ -434,7 +430,6 @@ func testExtend(t *testing.T, s Service, place func(bucket, more string) string)
 	}
 }
 
-// spec: M-99
 func testVaultChanged(t *testing.T, s Service, place func(bucket, more string) string) {
 	at := place("versioned-bucket", "")
 	v := vault(t, s, at, s.Options())
