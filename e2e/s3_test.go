@@ -69,7 +69,7 @@ func startS3(t *testing.T) (endpoint string) {
 // buckets that it left, from the program that ran it into a store that had
 // nothing.
 //
-// spec: M-98 M-99
+// spec: M-98..99
 func TestS3(t *testing.T) {
 	t.Parallel()
 	endpoint := startS3(t)

@@ -15,7 +15,7 @@ import (
 // names: its endpoint, access key and secret key, with spaces between. The
 // end-to-end tests do so with a real one.
 //
-// spec: M-98 M-99
+// spec: M-98..99
 func TestS3(t *testing.T) {
 	t.Parallel()
 	var s s3blobtest.Service
