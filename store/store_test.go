@@ -41,15 +41,9 @@ func joined(t *testing.T) store.Store {
 
 func TestEveryNameOpensAConformingStore(t *testing.T) {
 	t.Parallel()
-	service := s3blobtest.Start(t)
-	service.Bucket(t, "blobs", s3blobtest.Versioned)
-	var places atomic.Int64
 	for name, opener := range map[string]func(t *testing.T) store.Store{
 		"memory":           func(t *testing.T) store.Store { return open(t, "memory:", nil) },
 		"sqlite and files": joined,
-		"sqlite and a bucket": func(t *testing.T) store.Store {
-			return open(t, "sqlite:"+filepath.Join(t.TempDir(), "store.db"), &store.Options{Blobs: service.Place(fmt.Sprintf("blobs/%d", places.Add(1)), ""), S3: service.Options()})
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,6 +51,16 @@ func TestEveryNameOpensAConformingStore(t *testing.T) {
 			blobtest.Run(t, func(t *testing.T) blob.Store { return opener(t) })
 		})
 	}
+}
+
+func TestLedgersWithTheirChunksInABucketConform(t *testing.T) {
+	t.Parallel()
+	service := s3blobtest.Start(t)
+	service.Bucket(t, "blobs", s3blobtest.Versioned)
+	var places atomic.Int64
+	ledgertest.Run(t, func(t *testing.T) ledger.Store {
+		return open(t, "sqlite:"+filepath.Join(t.TempDir(), "store.db"), &store.Options{Blobs: service.Place(fmt.Sprintf("blobs/%d", places.Add(1)), ""), S3: service.Options()})
+	})
 }
 
 func TestBadNamesSayWhatIsGood(t *testing.T) {

@@ -22,7 +22,6 @@ const snapshotDir = "snapshots"
 
 // Archived is what a vault holds of a job.
 type Archived struct {
-	Place     string // of the vault
 	URL       string // of the bundle
 	Bundle    s3blob.Object
 	Snapshots []s3blob.Object // in the order of the document
@@ -36,7 +35,7 @@ func Archive(ctx context.Context, store drive.Store, run ledger.RunID, v *s3blob
 	if err != nil {
 		return nil, err
 	}
-	a := &Archived{Place: v.Place.String(), URL: v.URL(o), Bundle: o}
+	a := &Archived{URL: v.URL(o), Bundle: o}
 	for s, err := range Snapshots(ctx, store, run, "") {
 		if err != nil {
 			return nil, err

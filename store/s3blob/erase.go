@@ -93,7 +93,7 @@ func (b *bucket) remove(ctx context.Context, prefix string, want func(key string
 	pass := func(do func(*s3.ListObjectVersionsOutput) error) error {
 		pages := s3.NewListObjectVersionsPaginator(b.s3, &s3.ListObjectVersionsInput{Bucket: &b.Bucket, Prefix: &prefix})
 		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
+			page, err := b.versionPage(ctx, pages)
 			if err == nil {
 				err = do(page)
 			}
@@ -152,11 +152,25 @@ func (b *bucket) remove(ctx context.Context, prefix string, want func(key string
 		if hidden[key] {
 			continue
 		}
-		if _, err := b.s3.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.Bucket, Key: &key}); err != nil {
+		if err := b.hide(ctx, key); err != nil {
 			return k, err
 		}
 	}
 	return k, nil
+}
+
+func (*bucket) versionPage(ctx context.Context, pages *s3.ListObjectVersionsPaginator) (*s3.ListObjectVersionsOutput, error) {
+	ctx, done := context.WithTimeout(ctx, requestTime)
+	defer done()
+	return pages.NextPage(ctx)
+}
+
+// hide puts a delete marker in front of the versions of an object.
+func (b *bucket) hide(ctx context.Context, key string) error {
+	ctx, done := context.WithTimeout(ctx, requestTime)
+	defer done()
+	_, err := b.s3.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.Bucket, Key: &key})
+	return err
 }
 
 // removePlain deletes objects of a bucket without versions.

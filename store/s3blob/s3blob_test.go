@@ -2,8 +2,12 @@ package s3blob_test
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/reprise-dev/reprise/kernel/blob"
@@ -78,5 +82,44 @@ func TestAServiceThatDoesNotAnswer(t *testing.T) {
 	_, err := s3blob.Open(t.Context(), "s3://bucket?path-style=1&region=us-east-1&endpoint=http://127.0.0.1:1", &s3blob.Options{AccessKey: "a", SecretKey: "b"})
 	if !errors.Is(err, blob.ErrStore) {
 		t.Errorf("Open = %v, want %v", err, blob.ErrStore)
+	}
+}
+
+// TestNothingIsAskedForCredentialsUnlessThePlaceSaysSo cannot run beside others:
+// credentials are a matter of the environment.
+func TestNothingIsAskedForCredentialsUnlessThePlaceSaysSo(t *testing.T) {
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_EC2_METADATA_DISABLED"} {
+		t.Setenv(name, "")
+	}
+	for _, name := range []string{"HOME", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
+		t.Setenv(name, filepath.Join(t.TempDir(), "none"))
+	}
+	var asked atomic.Int64
+	metadata := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer metadata.Close()
+	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", metadata.URL)
+	if _, err := s3blob.Open(t.Context(), "s3://bucket?region=us-east-1", nil); !errors.Is(err, s3blob.ErrDenied) || asked.Load() != 0 {
+		t.Errorf("Open without credentials = %v after %d questions, want %v after none", err, asked.Load(), s3blob.ErrDenied)
+	}
+	if _, err := s3blob.Open(t.Context(), "s3://bucket?region=us-east-1&imds=1", nil); !errors.Is(err, s3blob.ErrDenied) || asked.Load() == 0 {
+		t.Errorf("Open with imds=1 = %v after %d questions, want %v after some", err, asked.Load(), s3blob.ErrDenied)
+	}
+}
+
+// TestCredentialsComeFromTheEnvironment cannot run beside others either.
+func TestCredentialsComeFromTheEnvironment(t *testing.T) {
+	s := s3blobtest.Start(t)
+	s.Bucket(t, "bucket", s3blobtest.Versioned)
+	t.Setenv("AWS_ACCESS_KEY_ID", s.AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", s.SecretKey)
+	x, err := s3blob.Open(t.Context(), s.Place("bucket/p", ""), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Error(err)
 	}
 }

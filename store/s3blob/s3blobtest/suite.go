@@ -85,15 +85,17 @@ func Run(t *testing.T, s Service) {
 	fresh := func(t *testing.T, bucket, more string) string {
 		return s.Place(fmt.Sprintf("%s/tests/%d", bucket, n.Add(1)), more)
 	}
-	for name, place := range map[string]func(t *testing.T) string{
-		"chunks in a bucket with versions":    func(t *testing.T) string { return fresh(t, "versioned-bucket", "") },
-		"chunks in a bucket without versions": func(t *testing.T) string { return fresh(t, "plain-bucket", "&versioning=off") },
-		"chunks under a lock":                 func(t *testing.T) string { return fresh(t, "lockable-bucket", locked) },
+	t.Run("chunks", func(t *testing.T) {
+		t.Parallel()
+		blobtest.Run(t, func(t *testing.T) blob.Store { return open(t, s, fresh(t, "lockable-bucket", locked)) })
+	})
+	for name, at := range map[string]string{
+		"chunks stay in a bucket with versions":    fresh(t, "versioned-bucket", ""),
+		"chunks stay in a bucket without versions": fresh(t, "plain-bucket", "&versioning=off"),
+		"chunks stay under a lock":                 fresh(t, "lockable-bucket", locked),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			blobtest.Run(t, func(t *testing.T) blob.Store { return open(t, s, place(t)) })
-			at := place(t)
 			blobtest.RunRestart(t,
 				func(t *testing.T, _ string) blob.Store { return open(t, s, at) },
 				func(x blob.Store) error { return x.(*s3blob.Store).Close() })
