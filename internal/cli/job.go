@@ -49,9 +49,13 @@ func (s *opened) jobRunner() (*jobs.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	exe, err := s.a.executable()
+	if err != nil {
+		return nil, err
+	}
 	var mu sync.Mutex
 	return &jobs.Runner{
-		Config: cfg, Keys: k, World: live.World{Now: s.a.now, Rand: s.a.rand, Environ: s.a.lookup},
+		Config: cfg, Keys: k, CellCommand: []string{exe, cellName}, World: live.World{Now: s.a.now, Rand: s.a.rand, Environ: s.a.lookup},
 		Vault: func(ctx context.Context, place string) (*s3blob.Vault, error) {
 			return s3blob.OpenVault(ctx, place, s.a.s3())
 		},
