@@ -50,6 +50,7 @@ func TestMain(m *testing.M) {
 //	status N COMMAND…      runs a command, which must end with that exit status
 //	trajectory STORY       makes a trajectory in the store, and keeps its run, its signer, its policy set and its
 //	                       trajectory id in $RUN, $SIGNER, $POLICIES and $TRAJECTORY
+//	misroute               writes the newest job a second time, with another decision in its log and every signature right
 //	tamper FROM TO         changes bytes of the entries in the store; both are of one length
 //	bucket NAME KIND       makes a bucket (plain, versioned, lockable) at the S3 service of the test, which $S3 names as
 //	                       the settings of a place
@@ -87,6 +88,7 @@ func TestScripts(t *testing.T) {
 			"flip":     flip,
 			"json":     isJSON,
 			"member":   member,
+			"misroute": misroute,
 			"status":   status,
 			"edit":     edit,
 			"tamper":   tamper,
