@@ -57,6 +57,20 @@ func (q *Question) responses(r Reply) Answer {
 	}
 	for i, c := range r.Calls {
 		at := len(output)
+		if c.Type == "custom" {
+			item := func(status, input string) string {
+				return fmt.Sprintf(`{"id":"ctc_e2e_%d","type":"custom_tool_call","status":%q,"call_id":%s,"input":%s,"name":%s,"namespace":"functions"}`, i, status, encode(c.ID), encode(input), encode(c.Function.Name))
+			}
+			event("response.output_item.added", `"output_index":%d,"item":%s`, at, item("in_progress", ""))
+			for _, piece := range cut(c.Function.Arguments) {
+				event("response.custom_tool_call_input.delta", `"item_id":"ctc_e2e_%d","output_index":%d,"delta":%s`, i, at, encode(piece))
+			}
+			event("response.custom_tool_call_input.done", `"item_id":"ctc_e2e_%d","output_index":%d,"input":%s`, i, at, encode(c.Function.Arguments))
+			done := item("completed", c.Function.Arguments)
+			event("response.output_item.done", `"output_index":%d,"item":%s`, at, done)
+			output = append(output, done)
+			continue
+		}
 		item := func(status, arguments string) string {
 			return fmt.Sprintf(`{"id":"fc_e2e_%d","type":"function_call","status":%q,"arguments":%s,"call_id":%s,"name":%s}`, i, status, encode(arguments), encode(c.ID), encode(c.Function.Name))
 		}

@@ -27,6 +27,7 @@ type Question struct {
 	Said    string // the last text of a person
 	Results int    // of tools, so far
 	Tools   []string
+	Scripts bool // the client's one tool runs scripts, which call its others
 }
 
 // Reply is what a model says, whatever the dialect: a text, calls of tools, or
@@ -75,6 +76,9 @@ func ParseQuestion(r Request) (Question, bool) {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 		Parts   json.RawMessage `json:"parts"`
+		Tools   []struct {      // of the type additional_tools: namespaces
+			Tools []struct{ Type, Name string } `json:"tools"`
+		} `json:"tools"`
 	}
 	var doc struct {
 		Model    string          `json:"model"`
@@ -115,7 +119,13 @@ func ParseQuestion(r Request) (Question, bool) {
 		if m.Parts != nil {
 			body = m.Parts
 		}
-		if m.Role == "tool" || m.Type == "function_call_output" {
+		for _, space := range m.Tools {
+			for _, t := range space.Tools {
+				q.Tools = append(q.Tools, t.Name)
+				q.Scripts = q.Scripts || t.Type == "custom" && t.Name == "exec"
+			}
+		}
+		if m.Role == "tool" || m.Type == "function_call_output" || m.Type == "custom_tool_call_output" {
 			q.Results++
 			continue
 		}
@@ -234,6 +244,9 @@ func clip(s string) string {
 
 // shell returns a call of the tool by which the agent runs commands.
 func (q *Question) shell(command string) (ToolCall, bool) {
+	if q.Scripts {
+		return ToolCall{ID: "call_s", Type: "custom", Function: Function{"exec", "const r = await tools.exec_command({cmd: " + encode(command) + "});\ntext(r.output);"}}, true
+	}
 	for _, name := range q.Tools {
 		switch strings.ToLower(name) {
 		case "bash", "run_shell_command", "shell_command":
