@@ -79,6 +79,10 @@ func Normalisers() []Normaliser {
 			Name: "codex-times", Version: 1, Kind: KindModel,
 			Doc: "how long a command took, and the mark of its output, in what Codex tells its model of it: Wall time, Chunk ID",
 		},
+		{
+			Name: "claude-agents", Version: 1, Kind: KindModel,
+			Doc: "ids of agents that Claude Code starts, and how long they took, in what it tells its model of their reports: agentId, duration_ms",
+		},
 		{Name: "date-cwd", Version: 1, Doc: "the date of the run and its working folder, where prompts name them"},
 		{Name: "own-run", Version: 1, Doc: "the id of the run itself, where prompts list the folder of the store"},
 		{Name: "multipart-boundary", Version: 1, Doc: "the line between the parts of a form, which clients draw anew for every upload"},

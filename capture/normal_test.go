@@ -52,6 +52,10 @@ func TestWordsOfAgentsAroundAnOutput(t *testing.T) {
 	script := func(head, output string) string {
 		return `{"input":[{"type":"custom_tool_call_output","call_id":"c","output":[{"type":"input_text","text":` + strconv.Quote(head) + `},{"type":"input_text","text":` + strconv.Quote(output) + `}]}]}`
 	}
+	claude := func(report, agent, took string) string {
+		text := "The report follows:\n  " + report + "\nagentId: " + agent + " (use SendMessage with to: '" + agent + "', to continue this agent)\n<usage>subagent_tokens: 78\ntool_uses: 0\nduration_ms: " + took + "</usage>"
+		return `{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":` + strconv.Quote(text) + `}]}]}]}`
+	}
 	for _, c := range []struct {
 		name, a, b string
 		rule       string // empty: they stay two requests
@@ -72,6 +76,8 @@ func TestWordsOfAgentsAroundAnOutput(t *testing.T) {
 		{"a command that took longer", codex("Chunk ID: 0a1b2c\nWall time: 0.0521 seconds\nProcess exited with code 0\nOutput:\n42\n"), codex("Chunk ID: ffffff\nWall time: 1.5 seconds\nProcess exited with code 0\nOutput:\n42\n"), capture.CodexTimes},
 		{"a command with its status first", codex("Exit code: 1\nWall time: 2 seconds\nOutput:\n"), codex("Exit code: 1\nWall time: 0.1 seconds\nOutput:\n"), capture.CodexTimes},
 		{"a command with another status", codex("Exit code: 1\nWall time: 2 seconds\nOutput:\n"), codex("Exit code: 0\nWall time: 2 seconds\nOutput:\n"), ""},
+		{"another agent with the same report", claude("42", "a02815fc", "17"), claude("42", "ae34bd74", "1922"), capture.ClaudeAgents},
+		{"an agent with another report", claude("42", "a02815fc", "17"), claude("43", "a02815fc", "17"), ""},
 		{"a time in an output", codex("Exit code: 0\nWall time: 2 seconds\nOutput:\nWall time: 3 seconds\n"), codex("Exit code: 0\nWall time: 2 seconds\nOutput:\nWall time: 4 seconds\n"), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

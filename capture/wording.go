@@ -19,6 +19,10 @@ const (
 	// CodexTimes is about how long a command took and the mark of its output;
 	// {time} and {mark} stand for them.
 	CodexTimes = "codex-times@1"
+	// ClaudeAgents is about the ids of the agents that Claude Code starts and
+	// how long they took. {agent:n} stands for the n-th different one of a
+	// request.
+	ClaudeAgents = "claude-agents@1"
 )
 
 // wording is words that an agent writes around something that is drawn anew.
@@ -50,12 +54,20 @@ func wordings(id string) []wording {
 			{[]string{"input", "*", "output", "*", "text"}, script, []string{"time"}},
 			{[]string{"input", "*", "output"}, command, []string{"mark", "time"}},
 		}
+	case ClaudeAgents:
+		// The lines behind the report of an agent.
+		return []wording{{
+			[]string{"messages", "*", "content", "*", "content", "*", "text"},
+			regexp.MustCompile(`\nagentId: ([0-9a-z]+) \(use SendMessage with to: '([0-9a-z]+)'[^\n]*\)(?:\n<usage>subagent_tokens: \d+\ntool_uses: \d+\nduration_ms: (\d+)</usage>)?\z`),
+			[]string{"agent:", "agent:", "time"},
+		}}
 	default:
 		return nil
 	}
 }
 
-var numberIn = regexp.MustCompile(`\d+`)
+// wordIn finds what is counted in a group: one word, or those of a list.
+var wordIn = regexp.MustCompile(`[0-9a-z]+`)
 
 // replace returns s with stand-ins in the place of the groups. Seen numbers
 // what is counted.
@@ -71,8 +83,8 @@ func (w *wording) replace(s string, seen map[string]int) (string, bool) {
 			continue
 		}
 		with := "{" + name + "}"
-		if name[len(name)-1] == ':' { // one number, or a list of them
-			with = numberIn.ReplaceAllStringFunc(s[a:z], func(n string) string {
+		if name[len(name)-1] == ':' {
+			with = wordIn.ReplaceAllStringFunc(s[a:z], func(n string) string {
 				if seen[n] == 0 {
 					seen[n] = len(seen) + 1
 				}

@@ -3,6 +3,8 @@ package upstream
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -179,6 +181,8 @@ func (q *Question) Fail(status int, kind, says string) Answer {
 // last text of a person:
 //
 //	tools    wishes for get_weather and get_time, and then says what came of it
+//	shell    a wish for a command of the agent's, and then says so
+//	team     a wish for two of the agent's own agents at once, and then says so
 //	bad      400
 //	busy     429 with Retry-After, and at the second try an answer
 //	down     500 and 503, and at the third try an answer
@@ -206,6 +210,13 @@ func Talk(r Request) Answer {
 			}
 		}
 		return q.Give(Reply{Text: "The shell has said it."})
+	case "team":
+		if q.Results == 0 {
+			if calls := q.team("question 1", "question 2"); calls != nil {
+				return q.Give(Reply{Calls: calls})
+			}
+		}
+		return q.Give(Reply{Text: "The team has said it."})
 	case "bad":
 		return q.Fail(http.StatusBadRequest, "invalid_request_error", "the request is not one")
 	case "busy":
@@ -228,7 +239,11 @@ func Talk(r Request) Answer {
 		a.Pause = 10 * time.Millisecond
 		return a
 	default:
-		return q.Give(Reply{Text: clip(said) + ": " + words(12)})
+		text := clip(said) + ": " + words(12)
+		if slices.Contains(q.Tools, "complete_task") { // how an agent of Gemini CLI's ends
+			return q.Give(Reply{Calls: []ToolCall{Call("call_e", "complete_task", `{"result":`+encode(text)+`}`)}})
+		}
+		return q.Give(Reply{Text: text})
 	}
 }
 
@@ -258,6 +273,25 @@ func (q *Question) shell(command string) (ToolCall, bool) {
 		}
 	}
 	return ToolCall{}, false
+}
+
+// team returns calls of the tool by which the agent starts others of its kind,
+// one for each prompt.
+func (q *Question) team(prompts ...string) (calls []ToolCall) {
+	for i, p := range prompts {
+		id := "call_t" + strconv.Itoa(i)
+		for _, name := range q.Tools {
+			switch name {
+			case "Agent": // Claude Code
+				calls = append(calls, Call(id, name, `{"description":"asks","prompt":`+encode(p)+`,"subagent_type":"general-purpose","run_in_background":false}`))
+			case "task": // opencode
+				calls = append(calls, Call(id, name, `{"description":"asks","prompt":`+encode(p)+`,"subagent_type":"general"}`))
+			case "invoke_agent": // Gemini CLI
+				calls = append(calls, Call(id, name, `{"agent_name":"generalist","prompt":`+encode(p)+`}`))
+			}
+		}
+	}
+	return calls
 }
 
 // aside answers what clients ask beside the model.
