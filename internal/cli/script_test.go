@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/cli"
 )
 
@@ -37,9 +40,11 @@ func TestMain(m *testing.M) {
 //
 //	agent [QUESTION]       an agent that asks the model at OPENAI_BASE_URL, runs a tool of its own
 //	                       (its result is TOOL) and asks again; EXIT is its status
+//	                       (with BESIDE, a URL, it also goes there past the recorder, and ends with 9 if that answers)
 //	codex exec             an agent that, as Codex, has its address from -c openai_base_url and no variable
 //	goose run -t hi        one that, as goose, adds its path to OPENAI_HOST, from the environment or else its config.yaml
 //	aider --message hi     one that, as aider, prefers --openai-api-base to .aider.conf.yml, and that to OPENAI_API_BASE
+//	[cell]                 an agent can have a network of its own here
 //	upstream stop          stops the model; nothing answers at its address any more
 //	flip FILE OFFSET       changes one bit
 //	json [NAME=VALUE…]     standard output of the last command is one JSON document with these members
@@ -55,6 +60,13 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Condition: func(cond string) (bool, error) {
+			path, err := exec.LookPath("reprise") // as the scripts find it
+			if cond != "cell" || err != nil {
+				return false, errors.Join(fmt.Errorf("there is no condition %q", cond), err)
+			}
+			return capture.TryCell(t.Context(), []string{path, "cell"}) == nil, nil
+		},
 		Setup: func(e *testscript.Env) error {
 			s := httptest.NewServer(http.HandlerFunc(model))
 			e.Defer(s.Close)
@@ -277,6 +289,11 @@ func agent() int {
 		}
 		q.Messages = append(q.Messages, message{Role: "tool", Content: result, Tool: "call_1"})
 		q.Stream = true
+	}
+	if beside := os.Getenv("BESIDE"); beside != "" {
+		if _, status, err := post(beside, q); err == nil && status == http.StatusOK {
+			return 9
+		}
 	}
 	n, _ := strconv.Atoi(os.Getenv("EXIT"))
 	return n

@@ -117,7 +117,7 @@ func (a *app) openOld(ctx context.Context) (*opened, error) {
 	p := a.place()
 	if p.file != "" {
 		if _, err := os.Stat(p.file); errors.Is(err, fs.ErrNotExist) {
-			return nil, fault.New(ErrNoStore, "cli.store", "there is no store at %s: nothing was recorded here yet", p.file)
+			return nil, fault.New(ErrNoStore, "cli.store", "there is no store at %s; nothing was recorded here yet", p.file)
 		}
 	}
 	s, err := a.open(ctx, p)
