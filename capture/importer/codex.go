@@ -91,11 +91,11 @@ func (c *codexReader) put(item jsontext.Value, at string) {
 		if c.err == nil && t != "message" && t != "reasoning" {
 			name := m.first("name", "type")
 			c.turns[c.open].tools = append(c.turns[c.open].tools, name)
-			c.talk.item(item, at, c.model)
+			c.item(item, at, c.model)
 		}
 	default:
 		c.open = -1
-		c.talk.item(item, at, c.model)
+		c.item(item, at, c.model)
 	}
 }
 
