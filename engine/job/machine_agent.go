@@ -75,7 +75,7 @@ func (m *Machine) agentCall() effect.Call {
 // about it, all of it redacted.
 func (m *Machine) input() canon.Value {
 	b := m.s.brain.State
-	return canon.Object(
+	v := canon.Object(
 		canon.M("action", canon.String(m.routed.Action)),
 		canon.M("context", array(b.Context.Items, Consolidated.value)),
 		canon.M("episodes", array(m.s.Episodes.Query(Query{Text: m.s.Query}), Ranked.Value)),
@@ -83,6 +83,10 @@ func (m *Machine) input() canon.Value {
 		canon.M("query_text", canon.String(m.s.Query)),
 		canon.M("sem_snapshot_hash", canon.String(m.s.Semantic.Hash())),
 		canon.M("working_memory", array(b.Working, Memory.value)))
+	if len(m.s.reads) == 0 {
+		return v
+	}
+	return v.With("semantic", canon.Array(m.s.reads...))
 }
 
 // answered takes what came back from an agent.
@@ -140,7 +144,10 @@ func (m *Machine) keep(out AgentOutput, hashes map[string]string) error {
 	if err != nil {
 		return err
 	}
-	out = out.withTexts(h.Value)
+	out, judged := m.s.privacy.judge(out.withTexts(h.Value))
+	if action, found := m.s.forbidden(out); found {
+		return m.violate(action)
+	}
 	b, err := canon.Encode(out.Value(), canon.MACEFixed9)
 	if err == nil {
 		_, err = parseKept(b)
@@ -156,6 +163,11 @@ func (m *Machine) keep(out AgentOutput, hashes map[string]string) error {
 	if err := m.flag(id, h); err != nil {
 		return err
 	}
+	if judged.Verdict != Safe {
+		if err := m.emit(judged.Verdict.event(), judged.payload(m.s.steps[n].id, id)); err != nil {
+			return err
+		}
+	}
 	if err := m.emit(EventOutput, canon.Object(
 		canon.M("agent_output_id", canon.String(id)),
 		canon.M("answer_digest", canon.String(canon.SHA256(b).String())),
@@ -166,5 +178,12 @@ func (m *Machine) keep(out AgentOutput, hashes map[string]string) error {
 	}
 	m.s.say(out)
 	m.output, m.todo, m.bytes[n] = &out, out.Requests, b
+	if err := m.look(out); err != nil {
+		return err
+	}
+	if judged.Verdict == SafetyFlag {
+		m.memory = ""
+		return m.request(m.s.wantsReview(judged))
+	}
 	return m.remember()
 }

@@ -505,7 +505,7 @@ func TestReplayIsAnAuditThatRecordsEachStep(t *testing.T) {
 	})
 	want := []string{
 		"load_log", "verify_log", "snapshot_ids", "load_snapshots", "verify_snapshot", "load_event", "rng_draw", "load_output", "materialise",
-		"tick", "router_input", "router_output", "router_event", "agent_output", "tick", "tick_state", "trace", "rng_draws", "memory_writes", "final_answer",
+		"tick", "router_input", "router_output", "router_event", "agent_output", "tick", "tick_state", "trace", "rng_draws", "memory_writes", "error", "final_answer",
 	}
 	if err != nil || got.Mode != job.Audit || !slices.Equal(names, want) {
 		t.Errorf("steps = %v of a replay in mode %s, %v;\nwant %v", names, got.Mode, err, want)

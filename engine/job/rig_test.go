@@ -328,6 +328,27 @@ func (x *started) archive() *job.Archive {
 	return a
 }
 
+func (x *started) reader() *drive.Reader { return drive.NewReader(x.store, x.run) }
+
+// given returns what the n-th agent that was asked was given.
+func (r *rig) given(n int) []byte {
+	r.t.Helper()
+	if n >= len(r.asked) {
+		r.t.Fatalf("%d agents were asked", len(r.asked))
+	}
+	for _, c := range r.asked[n].Contents {
+		if c.Name == job.InputContent {
+			return c.Bytes
+		}
+	}
+	return nil
+}
+
+// opened is the open of a job as its engine takes it.
+func opened(contents []ledger.Content) effect.Input {
+	return effect.Input{Kind: ledger.KindOpen, Contents: contents}
+}
+
 // event returns the types of the events, in order.
 func (x *started) events() []string {
 	var out []string
