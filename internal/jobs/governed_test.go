@@ -22,8 +22,11 @@ func (r *rig) same(res *jobs.Result) {
 	ctx := context.Background()
 	for _, to := range []*rig{r, r.moved(res.Run)} {
 		out, err := to.replay(on(res.Run, production))
-		if err != nil || !out.Authoritative() || out.Result.Final != res.Log.Final || len(out.Result.Divergences) != 0 {
-			r.t.Errorf("Replay = %+v, %v; want %q, with authority", out.Result, err, res.Log.Final)
+		if err != nil {
+			r.t.Fatalf("Replay = %v", err)
+		}
+		if !out.Authoritative() || out.Result.Final != res.Log.Final || len(out.Result.Divergences) != 0 {
+			r.t.Errorf("Replay = %+v; want %q, with authority", out.Result, res.Log.Final)
 		}
 	}
 	report, err := drive.Replay(ctx, r.store, res.Run, job.NewMachine(), "verify")

@@ -52,11 +52,15 @@ func (r *Runner) replaying(ctx context.Context, q ReplayRequest) (*replaying, er
 	if err != nil {
 		return nil, err
 	}
+	steps, err := r.governed(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	g, err := OpenGovernance(ctx, r.Config, r.Keys, s.Tenant)
 	if err != nil {
 		return nil, err
 	}
-	return &replaying{r: r, q: q, job: s, g: g, checked: checked, broken: broken, out: &Replayed{Mode: q.Mode}}, nil
+	return &replaying{r: r, q: q, job: s, g: g, checked: append([]job.Step{checked}, steps...), broken: broken, out: &Replayed{Mode: q.Mode}}, nil
 }
 
 func (p *replaying) asking(st *standing) Asked {

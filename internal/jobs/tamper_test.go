@@ -11,7 +11,6 @@ import (
 	"github.com/reprise-dev/reprise/kernel/blob"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/ledger"
-	"github.com/reprise-dev/reprise/store/memory"
 )
 
 // altered is a store whose entries and chunks of one run are read otherwise
@@ -175,7 +174,8 @@ func (r *rig) misrouted(res *jobs.Result) ledger.RunID {
 }
 
 // apartFrom returns the store of a job as it is there, with everything else in a
-// store of its own.
-func (*rig) apartFrom(run ledger.RunID, s drive.Store) drive.Store {
-	return apart{Store: memory.New(nil), job: s, run: run}
+// store of its own, which holds the governance that the job began under.
+func (r *rig) apartFrom(run ledger.RunID, s drive.Store) drive.Store {
+	r.t.Helper()
+	return apart{Store: r.kept(r.governance().Run()).copied(r.t), job: s, run: run}
 }
