@@ -144,7 +144,7 @@ func (r *Runner) doubt(ctx context.Context, s *Stored) error {
 			s.Tenant = o.Data().Get("tenant").Str()
 		}
 	}
-	s.Governance = ledger.Ref{}
+	s.Governance, s.Last = ledger.Ref{}, ledger.Ref{}
 	return err
 }
 
