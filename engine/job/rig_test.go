@@ -225,11 +225,15 @@ func (r *rig) call(ctx context.Context, c *effect.Call, under drive.Boundary) (e
 	if err != nil {
 		return effect.Outcome{}, err
 	}
-	if err := x.End(ctx, effect.Outcome{Status: effect.OK}); err != nil {
-		return effect.Outcome{}, err
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	told := effect.Outcome{Status: effect.OK}
+	if r.metrics != nil {
+		told.Data = r.metrics()
+	}
+	if err := x.End(ctx, told); err != nil {
+		return effect.Outcome{}, err
+	}
 	r.asked = append(r.asked, c)
 	turns := r.script[c.Name]
 	if len(turns) == 0 {

@@ -117,13 +117,16 @@ func (r *rig) changed(n int64, name string) drive.Store {
 }
 
 // forge writes a job a second time, as somebody can who holds all keys: with
-// another log, and every signature as it should be.
-func (r *rig) forge(res *jobs.Result, edit func(*job.Log)) ledger.RunID {
+// another log, and every signature as it should be; the contents of the open are
+// for opening to change.
+func (r *rig) forge(res *jobs.Result, edit func(*job.Log), opening func(*ledger.Content)) ledger.RunID {
 	r.t.Helper()
 	ctx := context.Background()
 	l := *res.Log
 	l.Iterations = slices.Clone(l.Iterations)
-	edit(&l)
+	if edit != nil {
+		edit(&l)
+	}
 	k, err := r.keys.Server()
 	if err == nil {
 		err = l.Seal(job.Key{ID: k.ID, Secret: k.Secret})
@@ -147,6 +150,11 @@ func (r *rig) forge(res *jobs.Result, edit func(*job.Log)) ledger.RunID {
 		}
 		switch o.Kind {
 		case ledger.KindOpen:
+			for i := range contents {
+				if opening != nil {
+					opening(&contents[i])
+				}
+			}
 			s, err = drive.Open(ctx, r.Config, drive.Opening{Engine: job.Engine, Mode: "run", Title: "forged", Data: o.Data(), Contents: contents})
 		case ledger.KindDecision, ledger.KindPendingApproval:
 			err = s.Decide(ctx, ledger.Decision{Kind: o.Kind, Body: o.Body.Without("att", "refs", "scope"), Contents: contents})
@@ -170,7 +178,7 @@ func (r *rig) forge(res *jobs.Result, edit func(*job.Log)) ledger.RunID {
 func (r *rig) misrouted(res *jobs.Result) ledger.RunID {
 	return r.forge(res, func(l *job.Log) {
 		l.Iterations[0].Router = l.Iterations[0].Router.With("selected_agent", canon.String("agent:nobody_v1"))
-	})
+	}, nil)
 }
 
 // apartFrom returns the store of a job as it is there, with everything else in a
