@@ -25,9 +25,30 @@ var families = []struct {
 	form string
 	last int
 }{
-	{"REPLAY-%02d", 7}, {"DR-%02d", 2}, {"SEM-%02d", 5}, {"SR-%02d", 7}, {"T-SR-%02d", 7}, {"APT-%02d", 6}, {"T-APT-%02d", 6}, {"BS-%02d", 8},
-	{"T-BS-%02d", 7}, {"RT-%02d", 9}, {"R-T%d", 8}, {"MACE-M-%02d", 7}, {"M-T%d", 8}, {"RL-%02d", 3}, {"GOV-%02d", 4}, {"GOV-T%d", 6}, {"PS-%02d", 3},
-	{"F-%02d", 4}, {"F-PRIV-%02d", 2}, {"F-FAIL-%02d", 2}, {"F-SEC-%02d", 2}, {"F-DSR-%02d", 1}, {"MACE-S-%02d", 6}, {"E2E-%02d", 3},
+	{"REPLAY-%02d", 7},
+	{"DR-%02d", 2},
+	{"SEM-%02d", 5},
+	{"SR-%02d", 7},
+	{"T-SR-%02d", 7},
+	{"APT-%02d", 6},
+	{"T-APT-%02d", 6},
+	{"BS-%02d", 8},
+	{"T-BS-%02d", 7},
+	{"RT-%02d", 9},
+	{"R-T%d", 8},
+	{"MACE-M-%02d", 7},
+	{"M-T%d", 8},
+	{"RL-%02d", 3},
+	{"GOV-%02d", 4},
+	{"GOV-T%d", 6},
+	{"PS-%02d", 3},
+	{"F-%02d", 4},
+	{"F-PRIV-%02d", 2},
+	{"F-FAIL-%02d", 2},
+	{"F-SEC-%02d", 2},
+	{"F-DSR-%02d", 1},
+	{"MACE-S-%02d", 6},
+	{"E2E-%02d", 3},
 }
 
 // TestNamedTestsOfMACEHaveOurs reads the list of the tests that the MACE

@@ -210,6 +210,9 @@ func (s *opened) jobResult(res *jobs.Result, err error) error {
 		q := res.Pending
 		a.printf("%s job %s waits for approval\n", a.out.warn("‖"), a.out.name(id))
 		a.printf("  %s %s of %s, %s risk: %s\n  %s\n", a.out.warn("asks for"), clean(q.Action), clean(q.Origin), clean(string(q.Class)), clean(q.Justification), clean(q.Payload.String()))
+		for _, q := range res.Standing {
+			a.printf("  %s %s %s of %s is %s\n", a.out.warn("open"), a.out.name(q.ID()[:12]), clean(q.Action), clean(q.Origin), q.Status())
+		}
 		a.next(a.stdout, a.out, "govern vote "+id+a.flag(), "govern vote "+id+a.flag()+" --deny")
 	case !res.Done:
 		a.printf("%s job %s waits for %s\n", a.out.warn("‖"), a.out.name(id), clean(res.Waiting))

@@ -166,7 +166,7 @@ func (h *held) copied(t *testing.T) drive.Store {
 	return to
 }
 
-func (h *held) Acquire(context.Context, ledger.RunID, string, time.Duration) (ledger.Lease, error) {
+func (*held) Acquire(context.Context, ledger.RunID, string, time.Duration) (ledger.Lease, error) {
 	return ledger.Lease{}, fmt.Errorf("nobody writes to it")
 }
 

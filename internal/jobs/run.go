@@ -62,8 +62,11 @@ type Result struct {
 	Status  string
 	Waiting string             // what it waits for, if it is not done
 	Pending *job.ActionRequest // what the council is asked for, if that is it
-	Log     *job.Log           // once it is done
-	Last    ledger.Ref
+	// Standing are the requests that the governance snapshot held as open, as
+	// they stand now.
+	Standing []job.ActionRequest
+	Log      *job.Log // once it is done
+	Last     ledger.Ref
 }
 
 // Err returns [ErrJobFailed] if the job is done and has no answer.
@@ -348,7 +351,7 @@ func (r *Runner) goOn(ctx context.Context, t *run) (*Result, error) {
 // result says where a run stands.
 func (t *run) result(st drive.State) *Result {
 	m := t.watch.m
-	res := &Result{Run: t.id, JobID: t.watch.job, Done: st.Done, Waiting: st.Waiting, Status: "waiting"}
+	res := &Result{Run: t.id, JobID: t.watch.job, Done: st.Done, Waiting: st.Waiting, Status: "waiting", Standing: m.Standing()}
 	if q, ok := m.Pending(); ok {
 		res.Pending = &q
 	}
