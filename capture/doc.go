@@ -66,6 +66,12 @@
 // handshake. A branch does not go on in the middle of a socket: one that is
 // not closed in the history is asked for anew.
 //
+// # Within another run
+//
+// [RunWithin] puts the proxies around a program whose calls belong to a run that
+// somebody else writes, such as an agent of a job: they stand under the call
+// that the program is, and their contents in the scope of that boundary.
+//
 // # Stdio servers
 //
 // A server of the Model Context Protocol that an agent starts itself is

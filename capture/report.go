@@ -116,7 +116,7 @@ func (p *Proxy) extra(ctx context.Context, r *replay.Report, seen *ran, m *drive
 		d.Msg = m.Err.Error()
 		return d, nil
 	}
-	near, err := p.o.Record.near(ctx, p.rules, &m.Call)
+	near, err := p.o.Record.near(ctx, p.rules, m.Key.Path, &m.Call)
 	if err != nil {
 		return d, err
 	}

@@ -232,7 +232,12 @@ func (w *surroundings) conditions(p *Proxy, r *ReplayOptions, j *Journal) *condi
 		}
 		c.open = append(c.open, "Unix sockets in the file system")
 	}
-	c.open = append(c.open, "files and processes of this machine")
+	if len(w.o.Box) > 0 {
+		c.blocked = append(c.blocked, "writing to files outside of a temporary folder")
+		c.open = append(c.open, "reading files, and processes, of this machine")
+	} else {
+		c.open = append(c.open, "files and processes of this machine")
+	}
 	if len(w.o.Shims) > 0 {
 		c.tools = append(c.tools, "commands from the record: "+strings.Join(w.o.Shims, ", ")+"; what they do to files was not done again")
 	}

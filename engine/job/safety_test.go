@@ -83,7 +83,7 @@ func TestReplayJudgesByTheRulesOfTheRun(t *testing.T) {
 	said := text("It was Project TERN.")
 	r.says(alpha, said)
 	x := r.start(r.plan(careful))
-	again := func(job.Rerun) ([]byte, bool, error) { return []byte(said), true, nil }
+	again := func(job.Rerun) (*job.Ran, error) { return &job.Ran{Output: []byte(said)}, nil }
 	if _, err := job.Replay(x.archive(), job.ReplayOptions{Mode: job.Reexecute, Again: again}, nil); err != nil {
 		t.Errorf("Replay = %v; the agent says the same, and it is judged by the same rules", err)
 	}

@@ -133,6 +133,16 @@ func TestForbiddenActionIsAPolicyViolation(t *testing.T) {
 			t.Errorf("%s: the output was kept", action)
 		}
 		x.sound()
+		// An agent that runs again and wants the same has failed the same.
+		again := func(q job.Rerun) (*job.Ran, error) {
+			if q.Node == alpha {
+				return &job.Ran{Output: []byte(out)}, nil
+			}
+			return nil, nil
+		}
+		if _, err := job.Replay(x.archive(), job.ReplayOptions{Mode: job.Reexecute, Again: again}, nil); err != nil {
+			t.Errorf("%s: Replay = %v", action, err)
+		}
 	}
 }
 

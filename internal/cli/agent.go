@@ -15,7 +15,6 @@ import (
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/internal/regress"
-	"github.com/reprise-dev/reprise/kernel/blob"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -193,17 +192,8 @@ the world as it stood there.`,
 	return cmd
 }
 
-// storeKeyScope names the key under which fingerprints of credentials are
-// made. It is of one store and never leaves it.
-const storeKeyScope = "reprise/store-key"
-
 func (s *opened) storeKey(ctx context.Context) ([32]byte, error) {
-	fresh := blob.Scope{ID: storeKeyScope}
-	if _, err := s.a.rand.Read(fresh.Key[:]); err != nil {
-		return fresh.Key, fault.Wrap(fault.ErrUnknown, "cli.storeKey", err, "no randomness")
-	}
-	scope, err := s.Scope(ctx, storeKeyScope, &fresh)
-	return scope.Key, err
+	return capture.StoreKey(ctx, s, s.a.rand)
 }
 
 // runOptions returns what record, replay and branch have in common.

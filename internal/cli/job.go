@@ -48,9 +48,13 @@ func (s *opened) jobRunner() (*jobs.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	exe, err := s.a.executable()
+	if err != nil {
+		return nil, err
+	}
 	var mu sync.Mutex
 	return &jobs.Runner{
-		Config: cfg, Keys: k, World: live.World{Now: s.a.now, Rand: s.a.rand, Environ: s.a.lookup},
+		Config: cfg, Keys: k, CellCommand: []string{exe, cellName}, World: live.World{Now: s.a.now, Rand: s.a.rand, Environ: s.a.lookup},
 		Progress: func(e jobs.Event) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -97,7 +97,7 @@ func (s *Session) interrupt(ctx context.Context, n int64, k effect.Key, p *parti
 	x := &Exchange{s: s, n: n, key: k, started: s.cfg.Now()}
 	o := effect.Outcome{Status: effect.Interrupted}
 	if p != nil {
-		o.Data = p.head
+		x.scope, o.Data = p.scope, p.head
 		if err := s.messages(n, p.messages, messages); err != nil {
 			return err
 		}
@@ -113,12 +113,10 @@ func (s *Session) interrupt(ctx context.Context, n int64, k effect.Key, p *parti
 
 // refill makes the stream that the killed process had.
 func (x *Exchange) refill(p *partial) error {
-	salt, err := x.s.salts.next()
+	st, err := x.open(p.name, p.typ)
 	if err != nil {
 		return err
 	}
-	st := &Stream{x: x, name: p.name, typ: p.typ}
-	st.w = newBlobWriter(x.s, x.s.scope, salt, p.typ, &st.st)
 	x.stream = st
 	for _, f := range p.frames {
 		if _, err := st.write(f.dt, f.bytes); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/transport"
 	"github.com/reprise-dev/reprise/internal/yamlfile"
@@ -221,7 +222,7 @@ func (r *reader) agents(s yamlfile.Section) error {
 
 // agent reads {node, and how it is called}.
 func (r *reader) agent(n yamlfile.Node) error {
-	s, err := n.Section("node", "exec", "http", "mcp", "model", "script", "go", "env", "env_from", "dir", "class", "confidence")
+	s, err := n.Section("node", "exec", "http", "mcp", "model", "script", "go", "env", "env_from", "dir", "upstreams", "class", "confidence")
 	if err != nil {
 		return err
 	}
@@ -273,7 +274,11 @@ func (r *reader) way(s yamlfile.Section, node, way string) (canon.Value, error) 
 		if err != nil {
 			return canon.Value{}, err
 		}
-		return transport.Exec(s, r.dir, "exec", argv)
+		t, err := transport.Exec(s, r.dir, kindExec, argv)
+		if err != nil {
+			return t, err
+		}
+		return upstreams(s, t)
 	case "http":
 		return transport.HTTP(n)
 	case "mcp":
@@ -286,6 +291,29 @@ func (r *reader) way(s yamlfile.Section, node, way string) (canon.Value, error) 
 	default:
 		return canon.Object(canon.M("kind", canon.String(kindScript))), r.script(n, node)
 	}
+}
+
+// upstreams reads {NAME: URL}: where the models and services of a program
+// really are. It finds each at the recording proxy, by the variables that
+// reprise record sets.
+func upstreams(s yamlfile.Section, t canon.Value) (canon.Value, error) {
+	n, ok := s.Get("upstreams")
+	if !ok {
+		return t, nil
+	}
+	v, err := n.JSON()
+	if err != nil {
+		return t, err
+	}
+	if v.Kind() != canon.KindObject {
+		return t, n.Fail("upstreams is names and addresses, as in {openai: http://localhost:8080/v1}")
+	}
+	for _, m := range v.Members() {
+		if _, err := capture.Plan(nil, []string{m.Name + "=" + m.Value.Str()}); err != nil {
+			return t, n.Because(err)
+		}
+	}
+	return t.With("upstreams", v), nil
 }
 
 func (r *reader) mcp(n yamlfile.Node) (canon.Value, error) {

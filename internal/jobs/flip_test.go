@@ -411,7 +411,7 @@ func TestFlippedVotesAreAnIntegrityFailureAndHalt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.parliament()
-	s := r.stands(asking("birds/kestrel"), "cat", "cleo")
+	s := r.stands(askingFor("birds/kestrel"), "cat", "cleo")
 	if out, _, err := s.replayed(s.job); err != nil || !out.Authoritative() {
 		t.Fatalf("Replay of what is kept = %+v, %v; want it to be authoritative", out, err)
 	}

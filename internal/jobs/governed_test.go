@@ -57,8 +57,8 @@ func (r *rig) parliament() {
 	r.enrol("operator", govern.Operator, govern.Admin, govern.Auditor)
 }
 
-// asking is birds with an answer that wants a fact written, so that it waits.
-func asking(key string) string {
+// askingFor is birds with an answer that wants a fact written, so that it waits.
+func askingFor(key string) string {
 	return strings.Replace(birds, "tokens_used: 10}", "requests: [{action: sem_put, key: "+key+", value: falcon, justification: asked}]}", 1)
 }
 
@@ -79,7 +79,7 @@ func TestManualOverrideOfARunIsSignedAndReplays(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t)
 	r.parliament()
-	res := r.start(asking("birds/kestrel"))
+	res := r.start(askingFor("birds/kestrel"))
 	o := job.Override{APT: job.One / 4, Reason: "it guesses"}
 	if _, err := r.Override(ctx, res.Run, "agent:beta_v1", o, jobs.Act{As: "oscar"}); fault.ClassOf(err) != fault.ClassDenied {
 		t.Fatalf("Override by an operator = %v, want it to be denied", err)
@@ -106,7 +106,7 @@ func TestOpenRequestOfOneJobIsDecidedInTheNext(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t)
 	r.parliament()
-	first := r.voted(r.start(asking("birds/kestrel")), "cat")
+	first := r.voted(r.start(askingFor("birds/kestrel")), "cat")
 	if first.Done {
 		t.Fatal("one vote of three was enough")
 	}
@@ -114,7 +114,7 @@ func TestOpenRequestOfOneJobIsDecidedInTheNext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := r.start(strings.Replace(asking("birds/hobby"), "seed: s1", "seed: seed-200", 1) + "  governance: {action_requests: [" + string(open) + "]}\n")
+	second := r.start(strings.Replace(askingFor("birds/hobby"), "seed: s1", "seed: seed-200", 1) + "  governance: {action_requests: [" + string(open) + "]}\n")
 	if second.Done {
 		t.Fatalf("the job is done: %+v", second)
 	}
@@ -146,7 +146,7 @@ func TestAgentReadsSemanticMemoryInARun(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.parliament()
-	wrote := r.voted(r.start(asking("birds/kestrel")), "cat", "cleo")
+	wrote := r.voted(r.start(askingFor("birds/kestrel")), "cat", "cleo")
 	semantic := r.remembered(wrote)
 	res := r.done(strings.NewReplacer(
 		"seed: s1", "seed: seed-100\nmemory: {semantic: "+semantic+"}",

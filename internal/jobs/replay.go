@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/internal/drive"
@@ -48,8 +49,13 @@ type ReplayRequest struct {
 	// Rerun are the nodes or iterations whose agents run again, in reexecute;
 	// "all" is all of them.
 	Rerun []string
+	// Sandbox is what becomes of a program that is to run again where this system
+	// gives no sandbox: with [capture.IsolateAuto] it runs all the same, and the
+	// result says what it was not kept from; else the replay refuses.
+	Sandbox capture.Isolation
 	// Mocks are outputs that stand in for those that were not kept, by node or
-	// iteration id.
+	// iteration id; and answers that stand in for those of models and tools, by
+	// KIND:NAME of the calls that agents make which run again.
 	Mocks map[string][]byte
 	// Force goes on behind divergences, with the votes on the request whose id
 	// begins with Approval. Approval also names the request that a council has
@@ -82,7 +88,8 @@ func (q *ReplayRequest) value(s *Stored) canon.Value {
 		canon.M("mocks", names(mocks)),
 		canon.M("mode", canon.String(string(q.Mode))),
 		canon.M("rerun", names(q.Rerun)),
-		canon.M("run", canon.String(string(s.Run))))
+		canon.M("run", canon.String(string(s.Run))),
+		canon.M("sandbox", canon.String(string(q.Sandbox))))
 }
 
 // Replayed is what came of a request.
@@ -94,6 +101,13 @@ type Replayed struct {
 	Err     error       // of the replay; its code is the result's
 	Steps   []job.Step
 	Shown   []Shown // in a replay for a data subject
+	Sandbox Sandbox // of programs that ran again
+}
+
+// Sandbox says what programs that ran again were kept from, and what not.
+type Sandbox struct {
+	Blocked []string
+	Open    []string
 }
 
 // Authoritative reports whether the result counts.
@@ -156,6 +170,7 @@ type replaying struct {
 	g     *Governance
 	asked *Request
 	audit *drive.Session
+	again *rerun // nil: no agent runs
 
 	checked []job.Step // the verification of the ledgers
 	broken  error      // what it has found of that of the job
@@ -302,8 +317,8 @@ func (p *replaying) run(ctx context.Context) error {
 		o.Refs = append(o.Refs, effect.Place{Name: "replays", Ref: source})
 	}
 	var err error
-	if len(p.q.Rerun) > 0 {
-		if err = p.answers(ctx, &o); err != nil {
+	if len(p.q.Rerun) > 0 && p.broken == nil {
+		if err = p.prepare(ctx, &o); err != nil {
 			return errors.Join(err, p.close(ctx, err))
 		}
 	}
@@ -317,23 +332,6 @@ func (p *replaying) run(ctx context.Context) error {
 		err = p.disclose(ctx)
 	}
 	return errors.Join(err, p.seal(ctx, err), p.close(ctx, err))
-}
-
-// answers makes the journal of the job answer what agents that run again ask
-// their models and tools.
-func (p *replaying) answers(ctx context.Context, o *drive.Opening) error {
-	journal, err := drive.ReadJournal(ctx, p.r.Config.Store, p.job.Run, -1)
-	if err != nil {
-		return err
-	}
-	o.From = p.job.Run
-	o.Sources = func(depth int, _ string) effect.Source {
-		if depth == 0 {
-			return effect.Live{}
-		}
-		return journal
-	}
-	return nil
 }
 
 func (p *replaying) replay(ctx context.Context, begun time.Time) (*job.Result, error) {
@@ -369,12 +367,8 @@ func (p *replaying) replay(ctx context.Context, begun time.Time) (*job.Result, e
 	if len(p.q.Mocks) > 0 {
 		opts.Mock = p.mock
 	}
-	if len(p.q.Rerun) > 0 {
-		again, err := p.rerun(ctx)
-		if err != nil {
-			return result, err
-		}
-		opts.Again = again.run
+	if p.again != nil {
+		opts.Again = p.again.run
 	}
 	result, err = job.Replay(m, opts, func(s job.Step) error { return p.step(ctx, s) })
 	if result.Halt && len(result.Affected) == 0 {
@@ -546,7 +540,17 @@ func (p *replaying) seal(ctx context.Context, cause error) error {
 	}); err != nil {
 		return errors.Join(err, p.audit.Close(ctx))
 	}
-	return p.audit.Seal(ctx, status, data, nil)
+	// What a job may not keep, its agents have not said again to be kept.
+	forget := p.again != nil && !p.job.Replayable
+	if forget {
+		if err := p.audit.Erase(ctx, job.OutputScope); err != nil {
+			return errors.Join(err, p.audit.Close(ctx))
+		}
+	}
+	if err := p.audit.Seal(ctx, status, data, nil); err != nil || !forget {
+		return err
+	}
+	return p.r.Config.Store.Erase(ctx, drive.ScopeID(string(p.audit.Run()), job.OutputScope))
 }
 
 // summary is what the audit and REPLAY_RESULT say of the result.

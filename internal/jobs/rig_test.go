@@ -60,7 +60,7 @@ func (r *rig) over(s drive.Store) *jobs.Runner {
 	}
 	return &jobs.Runner{
 		Config: drive.Config{Store: s, Now: time.Now, Rand: rand.Reader, Signer: signer, Manifests: r.keys.Manifests(), Holder: r.t.Name()},
-		Keys:   r.keys,
+		Keys:   r.keys, CellCommand: []string{os.Args[0], "cell"},
 	}
 }
 

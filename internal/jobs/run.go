@@ -42,7 +42,10 @@ type Runner struct {
 	Keys      *keys.Keys
 	World     live.World
 	Functions map[string]Function // agents that are Go functions, by name
-	Progress  func(Event)
+	// CellCommand is what calls [capture.EnterCell]: agents that are programs get
+	// no network of their own without, when they run again.
+	CellCommand []string
+	Progress    func(Event)
 }
 
 // Event is one line of what a job does, for people.
@@ -108,7 +111,7 @@ func (r *Runner) Start(ctx context.Context, j *Job) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := drive.Opening{Engine: job.Engine, Mode: modeRun, Title: title(j.Title), Data: spec.Summary(set).With("tenant", canon.String(spec.Tenant)), Refs: []effect.Place{{Name: "governance", Ref: g.last}}}
+	o := drive.Opening{Engine: job.Engine, Mode: modeRun, Title: title(j.Title), Data: r.captured(spec.Agents, spec.Summary(set).With("tenant", canon.String(spec.Tenant))), Refs: []effect.Place{{Name: "governance", Ref: g.last}}}
 	if o.Contents, err = spec.Contents(set); err != nil {
 		return nil, err
 	}
@@ -320,7 +323,11 @@ func opened(ctx context.Context, store drive.Store, id ledger.RunID) (*ledger.Op
 // What is not to be kept is erased then.
 func (r *Runner) goOn(ctx context.Context, t *run) (*Result, error) {
 	t.watch.begin(job.NewMachine())
-	st, err := drive.Run(ctx, t.session, t.watch, r.caller(t.agents, t.player, t.watch.calling))
+	call, err := r.caller(ctx, t.agents, t.player, t.watch.calling)
+	if err != nil {
+		return &Result{Run: t.id}, errors.Join(err, t.session.Close(context.WithoutCancel(ctx)))
+	}
+	st, err := drive.Run(ctx, t.session, t.watch, call)
 	if err != nil {
 		return &Result{Run: t.id}, errors.Join(err, t.session.Close(context.WithoutCancel(ctx)))
 	}

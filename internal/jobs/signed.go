@@ -44,6 +44,7 @@ func (r *Runner) replaying(ctx context.Context, q ReplayRequest) (*replaying, er
 	if q.Mode, err = job.ParseMode(string(q.Mode)); err != nil {
 		return nil, err
 	}
+	q.Rerun = slices.DeleteFunc(slices.Clone(q.Rerun), func(name string) bool { return name == RerunNone })
 	checked, broken, err := r.verify(ctx, q.Run)
 	if err != nil {
 		return nil, err

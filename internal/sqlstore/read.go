@@ -91,7 +91,12 @@ func (s *Store) segmentPage(rows *sql.Rows, run ledger.RunID, key, n int64) ([]l
 	return page, rows.Err()
 }
 
+// decodeRecords returns the entries from n on. If the first record is behind
+// n, those before it were settled, and none are returned.
 func decodeRecords(run ledger.RunID, records []record, n int64) (page []ledger.Entry, err error) {
+	if len(records) > 0 && records[0].first > n {
+		return nil, nil
+	}
 	for i := range records {
 		if page, err = decodeEntries(page, run, records[i].first, records[i].data, n); err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reprise-dev/reprise/internal/packed"
@@ -47,6 +48,9 @@ type Store struct {
 	packs   packCache
 	queue   queue
 	ended   chan struct{} // closed when the committer has returned
+
+	settling atomic.Bool // aside; see [Store.settleAside]
+	aside    sync.WaitGroup
 
 	closeOnce sync.Once
 	closeErr  error
@@ -91,6 +95,7 @@ func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		s.queue.close()
 		<-s.ended
+		s.aside.Wait()
 		s.closeErr = storeErr("sqlstore.Close", errors.Join(s.finish(), s.write.Close()), "closing the store")
 		s.pack.Close()
 	})

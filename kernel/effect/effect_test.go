@@ -195,6 +195,11 @@ func TestCallSurvivesItsBody(t *testing.T) {
 	if k.Depth() != 1 || outer.Depth() != 0 {
 		t.Errorf("depths = %d %d, want 1 0", k.Depth(), outer.Depth())
 	}
+	below := effect.Key{Path: k.Under()}
+	other := effect.Key{Match: outer.Match, Occurrence: 31} // whose path begins with that of outer
+	if !k.Beneath(outer.Under()) || !below.Beneath(outer.Under()) || outer.Beneath(outer.Under()) || (effect.Key{Path: other.Under()}).Beneath(outer.Under()) {
+		t.Error("Beneath does not tell what stands under a call")
+	}
 	if _, _, err := effect.ParseCall(canon.Object()); !errors.Is(err, effect.ErrCall) {
 		t.Errorf("an empty call = %v", err)
 	}
