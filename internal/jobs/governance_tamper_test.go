@@ -426,26 +426,6 @@ func TestGovernanceThatWasCutOffIsFound(t *testing.T) {
 	}
 }
 
-// Whatever byte of the governance ledger is flipped, nobody may replay.
-func TestAnyFlippedByteOfTheGovernanceStopsReplays(t *testing.T) {
-	t.Parallel()
-	r, run, gov := governed(t)
-	step, flips := 8*stride, 0
-	if *every {
-		step = 1
-	}
-	for k, o := range r.objects(gov) {
-		for at := k % step; at < o.size; at += step {
-			flips++
-			out, err := r.over(o.with(at)).Replay(context.Background(), on(run, production))
-			if codeOf(err) != job.ErrIntegrity.Error() || out != nil {
-				t.Fatalf("byte %d of %s (object %d): Replay = %v, want INTEGRITY_FAILURE, and none", at, o.name, k, err)
-			}
-		}
-	}
-	t.Logf("%d flips", flips)
-}
-
 // The ledger outlives its head keys: what a key vouched for that was revoked
 // later, the pin does.
 func TestGovernanceGoesOnAfterItsHeadKeyWasReplaced(t *testing.T) {
