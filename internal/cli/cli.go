@@ -48,6 +48,7 @@ type app struct {
 
 	// Flags that every command has.
 	store string
+	blobs string
 	json  bool
 
 	// printed says that standard output holds its one document.
@@ -200,6 +201,7 @@ at, verified by somebody else, and replayed without calling anything.`,
 	)
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.store, "store", "", "where runs are kept, as sqlite:PATH (default .reprise/ in the working folder; REPRISE_STORE)")
+	flags.StringVar(&a.blobs, "blobs", "", "where a new store keeps contents: file:DIR or s3://BUCKET/PREFIX (default in the store itself; REPRISE_BLOBS)")
 	flags.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
 	root.AddCommand(a.matchCommand(), a.testCommand())
 	root.AddCommand(
