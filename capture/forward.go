@@ -92,11 +92,15 @@ func (h *handler) outgoing(ctx context.Context, r *http.Request, b *body) *http.
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		ContentLength: r.ContentLength, Trailer: r.Trailer,
 	}
-	if len(b.b) > 0 || r.ContentLength < 0 {
-		b.mu.Lock()
-		b.holders++
-		b.mu.Unlock()
-		out.Body = &sending{r: bytes.NewReader(b.b), b: b}
+	if !b.empty() || r.ContentLength < 0 {
+		b.hold()
+		s := &sending{b: b}
+		if b.large == nil {
+			s.r = bytes.NewReader(b.b)
+		} else {
+			s.r = b.reader()
+		}
+		out.Body = s
 	}
 	return out.WithContext(ctx)
 }
@@ -111,7 +115,7 @@ func basic(u *url.Userinfo) string {
 // sending is a request body on its way to the upstream.
 type sending struct {
 	mu sync.Mutex // the transport may close it while it reads
-	r  *bytes.Reader
+	r  io.Reader
 	b  *body
 }
 
@@ -132,7 +136,6 @@ func (s *sending) Close() error {
 	s.r = nil
 	s.mu.Unlock()
 	if open {
-		s.b.leave()
 		s.b.release()
 	}
 	return nil
@@ -242,12 +245,13 @@ func exactly(h http.Header) {
 func (a *answering) short(ctx context.Context, body []byte, timing ...ledger.Content) {
 	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: a.names}
 	if len(body) > 0 {
-		stored, names, err := a.h.p.o.Redactor.answer(a.resp.Header, body, DefaultMaxRequest)
+		s, err := a.h.p.o.Redactor.answer(a.resp.Header, body, DefaultMaxWhole)
 		if err != nil {
 			a.lost(ctx, err)
 		}
-		o.Redacted = join(o.Redacted, names)
-		o.Contents = append([]ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: stored}}, timing...)
+		o.Redacted = join(o.Redacted, s.names)
+		o.Data = a.seen(o.Data, s.blind)
+		o.Contents = append([]ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: s.stored}}, timing...)
 	}
 	if err := a.x.End(ctx, o); err != nil {
 		a.h.broken(a.w, err)
@@ -255,6 +259,15 @@ func (a *answering) short(ctx context.Context, body []byte, timing ...ledger.Con
 	}
 	a.begin()
 	_, _ = a.w.Write(body)
+}
+
+// seen says in the data of an outcome if nobody could look behind the coding
+// of the answer.
+func (a *answering) seen(data canon.Value, blind bool) canon.Value {
+	if !blind {
+		return data
+	}
+	return data.With(unscanned, canon.String(strings.ToValidUTF8(a.resp.Header.Get("Content-Encoding"), "\uFFFD")))
 }
 
 func join(a, b []string) []string {

@@ -96,17 +96,15 @@ func (f *frames) clean(e *protocol.Event) (*protocol.Event, bool) {
 	return &protocol.Event{Headers: e.Headers, Payload: b}, names != nil
 }
 
-// answer returns what is stored of a whole answer, and the names of the
-// secrets that were in it.
-func (r *Redactor) answer(h http.Header, b []byte, limit int64) ([]byte, []string, error) {
+// answer returns what is stored of a whole answer.
+func (r *Redactor) answer(h http.Header, b []byte, limit int64) (safe, error) {
 	if isEventStream(h) {
 		c := r.cleaner(h)
 		out := c.write(make([]byte, 0, len(b)), b, true)
 		if c.found() == nil {
-			return b, nil, nil
+			return safe{stored: b}, nil
 		}
-		return out, c.found(), nil
+		return safe{stored: out, names: c.found()}, nil
 	}
-	stored, _, names, err := r.safe(h.Get("Content-Encoding"), b, limit)
-	return stored, names, err
+	return r.safe(h.Get("Content-Encoding"), b, limit)
 }

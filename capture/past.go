@@ -45,7 +45,7 @@ func (p *Proxy) Take(ctx context.Context, upstream string, e *Past) error {
 		return fault.New(ErrUpstream, op, "there is no upstream %q", upstream)
 	}
 	h := &handler{p: p, u: u}
-	if err := e.Check(p.o.MaxRequest); err != nil {
+	if err := e.Check(min(p.o.MaxRequest, p.o.MaxWhole)); err != nil {
 		return err
 	}
 	r := e.request(ctx)
@@ -78,11 +78,11 @@ func (p *Proxy) Take(ctx context.Context, upstream string, e *Past) error {
 }
 
 // Check refuses what a proxy would not have taken: a head that no ledger body
-// holds, or a request over the limit; 0 is [DefaultMaxRequest].
+// holds, or a request over the limit; 0 is [DefaultMaxWhole].
 func (e *Past) Check(maxRequest int64) error {
 	const op = "capture.Check"
 	if maxRequest == 0 {
-		maxRequest = DefaultMaxRequest
+		maxRequest = DefaultMaxWhole
 	}
 	if headSize(e.Header)+len(e.URL.RawQuery)+len(e.URL.Path) > maxHead || headSize(e.ResponseHeader)+headSize(e.Trailer) > maxHead {
 		return fault.New(ErrTooLarge, op, "the head of a request or of an answer is over the limit of %d bytes", maxHead)

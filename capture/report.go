@@ -35,8 +35,9 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 		return nil, err
 	}
 	var found []replay.Divergence
+	own := drive.NewReader(store, p.s.Run())
 	for _, m := range p.s.Misses() {
-		d, err := p.extra(ctx, r, seen, &m)
+		d, err := p.extra(ctx, own, r, seen, &m)
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +109,7 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 }
 
 // extra returns the divergence that a call without an answer is.
-func (p *Proxy) extra(ctx context.Context, r *replay.Report, seen *ran, m *drive.Miss) (replay.Divergence, error) {
+func (p *Proxy) extra(ctx context.Context, own *drive.Reader, r *replay.Report, seen *ran, m *drive.Miss) (replay.Divergence, error) {
 	d := replay.Divergence{
 		Kind: replay.Extra, What: "call", Name: m.Call.Name, Recorded: -1, Now: m.N, Nearest: -1, Step: seen.steps[m.N],
 	}
@@ -116,7 +117,17 @@ func (p *Proxy) extra(ctx context.Context, r *replay.Report, seen *ran, m *drive
 		d.Msg = m.Err.Error()
 		return d, nil
 	}
-	near, err := p.o.Record.near(ctx, p.rules, &m.Call)
+	now := formNow(p.rules, &m.Call, nil)
+	if len(m.Call.Contents) == 0 { // a large one was not kept
+		o, err := own.Open(ctx, m.N)
+		if err == nil {
+			now, err = formAt(ctx, own, o, p.rules, m.Call.Kind)
+		}
+		if err != nil && !errors.Is(err, ledger.ErrNotFound) { // the run is not sealed yet
+			return d, err
+		}
+	}
+	near, err := p.o.Record.near(ctx, p.rules, &m.Call, now)
 	if err != nil {
 		return d, err
 	}

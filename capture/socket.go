@@ -174,7 +174,7 @@ func (h *handler) socket(w http.ResponseWriter, r *http.Request) {
 	x, err := h.p.s.Begin(ctx, call)
 	switch {
 	case err != nil:
-		h.miss(ctx, w, to, &call, err)
+		h.miss(ctx, w, to, &call, nil, err)
 	case x.Live():
 		h.relay(ctx, w, r, to, x)
 	default:
@@ -292,7 +292,7 @@ type ending struct {
 // run carries messages both ways until both sides have ended. The frame that
 // closes the socket reaches the client only when the outcome is durable.
 func (s *socket) run(ctx context.Context, in, back *bufio.Reader) {
-	limit := min(s.h.p.o.MaxRequest, DefaultMaxRequest) // a larger one could not be staged
+	limit := min(s.h.p.o.MaxRequest, DefaultMaxWhole) // a larger one could not be staged
 	ends := make(chan ending, 2)
 	go func() { ends <- s.pump(dirOut, websocket.NewReader(in, true, limit), s.server) }()
 	go func() { ends <- s.pump(dirIn, websocket.NewReader(back, false, limit), s.client) }()

@@ -48,6 +48,13 @@ type Exchange struct {
 // the exchange; if its source answers it, [Exchange.Answered] has the answer.
 // A call without an answer is recorded too, and gives the source's error.
 func (b Boundary) Begin(ctx context.Context, c effect.Call) (*Exchange, error) {
+	return b.BeginLarge(ctx, c, nil)
+}
+
+// BeginLarge is [Boundary.Begin] for a call one of whose contents is not held
+// in memory; nil: none. It comes behind those of the call, which must have a
+// match key, and is not given back with a miss.
+func (b Boundary) BeginLarge(ctx context.Context, c effect.Call, l *Large) (*Exchange, error) {
 	s := b.s
 	if err := c.Fill(); err != nil {
 		return nil, err
@@ -66,7 +73,7 @@ func (b Boundary) Begin(ctx context.Context, c effect.Call) (*Exchange, error) {
 		return x, x.follow(ctx)
 	}
 
-	g, err := x.begin(ctx, b)
+	g, err := x.begin(ctx, b, l)
 	if err != nil {
 		return nil, err
 	}
@@ -105,40 +112,53 @@ func (x *Exchange) follow(ctx context.Context) (err error) {
 
 // begin appends the call entry. A call that equals its record points at it
 // and stores no bytes.
-func (x *Exchange) begin(ctx context.Context, b Boundary) (*group, error) {
+func (x *Exchange) begin(ctx context.Context, b Boundary, l *Large) (*group, error) {
 	s := x.s
 	refs := canon.Object()
 	if b.path != "" {
 		refs = refs.With("under", canon.Int(b.under.N))
 	}
+	d := ledger.Draft{Kind: ledger.KindCall, Body: x.call.Body(x.key)}
 	contents := x.call.Contents
 	if r := x.answer.Recorded; r != nil {
 		o, err := s.record.Ref(ctx, r.Call)
 		if err != nil {
 			return nil, err
 		}
-		if sameContents(o, contents) {
+		same, err := sameContents(o, contents, l)
+		if err != nil {
+			return nil, err
+		}
+		if same {
 			refs = refs.With("pin", r.Call.Value())
-			contents = nil
+			contents, l = nil, nil
 		}
 	}
-	ref, g, err := s.append(ledger.KindCall, x.call.Body(x.key), refs, contents)
+	d.Refs = refs
+	ref, g, err := s.appendAll(d, contents, l)
 	x.n, x.id, x.begun = ref.N, ref.ID, g
 	return g, err
 }
 
 // sameContents reports whether the recorded attachments hold these contents.
-// The commitments answer that, so nothing needs to be read.
-func sameContents(o *ledger.Opened, contents []ledger.Content) bool {
-	if len(o.Att) != len(contents) || len(o.Parts) != len(contents) {
-		return false
+// The commitments answer that, so nothing needs to be read of the record.
+func sameContents(o *ledger.Opened, contents []ledger.Content, l *Large) (bool, error) {
+	n := len(contents)
+	if l != nil {
+		n++
+	}
+	if len(o.Att) != n || len(o.Parts) != n {
+		return false, nil
 	}
 	for i, c := range contents {
 		if o.Att[i].Name != c.Name || !o.Att[i].Holds(o.Parts[i].Salt, c.Bytes) {
-			return false
+			return false, nil
 		}
 	}
-	return true
+	if l == nil {
+		return true, nil
+	}
+	return l.is(&o.Att[n-1], &o.Parts[n-1].Salt)
 }
 
 // maxMisses bounds what a session keeps of calls without an answer.

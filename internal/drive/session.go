@@ -372,10 +372,18 @@ func (s *Session) Close(ctx context.Context) error {
 
 // append stores contents, and puts the entry that names them into the ledger.
 func (s *Session) append(kind ledger.Kind, body, refs canon.Value, contents []ledger.Content) (ledger.Ref, *group, error) {
-	d := ledger.Draft{Kind: kind, Body: body, Refs: refs}
+	return s.appendAll(ledger.Draft{Kind: kind, Body: body, Refs: refs}, contents, nil)
+}
+
+func (s *Session) appendAll(d ledger.Draft, contents []ledger.Content, l *Large) (ledger.Ref, *group, error) {
 	var st stage
 	for _, c := range contents {
 		if err := s.attach(&d, &st, c); err != nil {
+			return ledger.Ref{}, nil, err
+		}
+	}
+	if l != nil {
+		if err := s.attachLarge(&d, &st, l); err != nil {
 			return ledger.Ref{}, nil, err
 		}
 	}
