@@ -24,8 +24,12 @@ type body struct {
 	kept    bool
 }
 
-// maxPooled bounds a request that is held in memory.
-const maxPooled = 1 << 20
+// Bounds of a request that is held in memory: of one that says its length, and
+// of one that does not, for which memory has to grow.
+const (
+	maxPooled  = 1 << 20
+	maxUnknown = 256 << 10
+)
 
 //nolint:gochecknoglobals // memory that is used again, not state
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
@@ -101,7 +105,7 @@ func (h *handler) readBody(w http.ResponseWriter, r *http.Request) (*body, error
 			if r.ContentLength >= 0 && int64(len(b)) == r.ContentLength {
 				break
 			}
-			if len(b) >= maxPooled || r.ContentLength > maxPooled {
+			if r.ContentLength > maxPooled || r.ContentLength < 0 && len(b) >= maxUnknown {
 				out, err := h.putAside(b, in)
 				*buf = b
 				buffers.Put(buf)
@@ -168,6 +172,8 @@ func (h *handler) unread(w http.ResponseWriter, err error) {
 // askedLarge is [handler.asked] for a request that is not held.
 func (h *handler) askedLarge(ctx context.Context, r *http.Request, g *large) (to route, _ effect.Call, err error) {
 	call, err := h.callOf(r, &to, func() (said, error) {
+		h.p.looks <- struct{}{}
+		defer func() { <-h.p.looks }()
 		coding := r.Header.Get("Content-Encoding")
 		if err := g.read(ctx, coding, h.p.o.Redactor, h.p.rules, h.p.o.MaxRequest); err != nil {
 			return said{}, err

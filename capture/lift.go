@@ -32,6 +32,8 @@ type lifter struct {
 	cut  []byte
 	bad  bool
 	n    int // texts that were taken out
+
+	piece, form []byte // memory that is used again
 }
 
 // lifted takes the long texts, in canonical form without quotation marks.
@@ -158,12 +160,11 @@ func (l *lifter) pieces(last bool) error {
 		if !last {
 			n = whole(l.cut)
 		}
-		quoted := make([]byte, 0, n+2)
-		quoted = append(append(append(quoted, '"'), l.cut[:n]...), '"')
-		form, err := canon.Canonicalize(quoted)
-		if err != nil {
+		l.piece = append(append(append(l.piece[:0], '"'), l.cut[:n]...), '"')
+		form, err := canon.AppendCanonical(l.form[:0], l.piece)
+		if l.form = form; err != nil {
 			l.bad = true
-			form = quoted
+			form = l.piece
 		}
 		if err := l.texts.text(form[1 : len(form)-1]); err != nil {
 			return err

@@ -41,6 +41,7 @@ const (
 	DefaultGrace      = 250 * time.Millisecond
 	holdMax           = 256 << 10 // an answer up to this length is held until it is durable
 	partMax           = 64 << 10  // of one read of an answer that streams
+	maxLooks          = 4         // large requests that are looked at at a time; each takes memory for its parts
 )
 
 // Options are what may be chosen of a proxy. The zero value records with the
@@ -108,6 +109,8 @@ type Proxy struct {
 	ended    bool
 	busy     sync.WaitGroup // what is being recorded
 
+	looks chan struct{} // one for each large request that is looked at now
+
 	sets changes // what became of Options.Set
 
 	agent surrounded // under mu
@@ -154,7 +157,7 @@ func New(s *drive.Session, o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{s: s, o: o, rules: rules, names: map[string]*Upstream{}, out: o.Transport, channels: map[string]int64{}, declined: map[string]bool{}, altered: map[string]int64{}}
+	p := &Proxy{s: s, o: o, rules: rules, names: map[string]*Upstream{}, out: o.Transport, channels: map[string]int64{}, declined: map[string]bool{}, altered: map[string]int64{}, looks: make(chan struct{}, maxLooks)}
 	for i := range o.Upstreams {
 		p.names[o.Upstreams[i].Name] = &o.Upstreams[i]
 	}

@@ -30,7 +30,13 @@ func (l *Large) is(a *ledger.Attachment, salt *canon.Salt) (bool, error) {
 	return n.n == a.Size && b.Sum() == a.Bind, nil
 }
 
+// maxLarge is how many large contents are cut into chunks at a time: each
+// needs memory for what is not stored yet.
+const maxLarge = 4
+
 func (s *Session) attachLarge(d *ledger.Draft, st *stage, l *Large) error {
+	s.large <- struct{}{}
+	defer func() { <-s.large }()
 	salt, err := s.salts.next()
 	if err != nil {
 		return err

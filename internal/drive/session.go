@@ -79,7 +79,8 @@ type Session struct {
 	sources Sources
 	lazy    bool
 	trunk   bool
-	record  *Reader // of the recorded run
+	record  *Reader       // of the recorded run
+	large   chan struct{} // one for each large content that is cut now
 	listen  func(context.Context) ([]Arrival, error)
 
 	mu     sync.Mutex
@@ -169,7 +170,7 @@ func begin(ctx context.Context, cfg Config, run ledger.RunID, o Opening, at ledg
 	}
 	s := &Session{
 		cfg: cfg, run: run, salts: &salts{from: cfg.Rand}, sources: o.Sources, lazy: o.Lazy, trunk: o.Trunk,
-		seen: map[effect.Key]int64{}, known: map[canon.Digest]bool{}, scopes: map[string]blob.Scope{},
+		seen: map[effect.Key]int64{}, known: map[canon.Digest]bool{}, scopes: map[string]blob.Scope{}, large: make(chan struct{}, maxLarge),
 	}
 	s.s = s
 	if s.sources == nil {
