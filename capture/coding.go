@@ -181,20 +181,26 @@ func (e *encoding) outward(f func(flusher) error) error {
 // plainOf returns what a coded body holds, or false for a coding that is not
 // known, a body that is not what it says, and one that would be too large.
 func plainOf(coding string, b []byte, limit int64) ([]byte, bool) {
+	out, err := decode(coding, b, limit)
+	return out, err == nil
+}
+
+// decode returns what a coded body holds; with an error, what could be read.
+func decode(coding string, b []byte, limit int64) ([]byte, error) {
 	r, closer, err := decoder(coding, bytes.NewReader(b))
 	if err != nil {
-		return nil, false
+		return nil, err
 	}
 	defer closer()
 	out, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err != nil || int64(len(out)) > limit {
-		return nil, false
+	if err == nil && int64(len(out)) > limit {
+		err = fault.New(errCoding, "capture.decode", "more than %d bytes", limit)
 	}
-	return out, true
+	return out, err
 }
 
-// coded returns b in a coding that [plainOf] knows.
-func coded(coding string, b []byte) ([]byte, error) {
+// code codes a body; one that is not whole has no end.
+func code(coding string, b []byte, whole bool) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := encoder(coding, &out)
 	if err != nil {
@@ -203,10 +209,10 @@ func coded(coding string, b []byte) ([]byte, error) {
 	if _, err := w.Write(b); err != nil {
 		return nil, err
 	}
-	if err := w.Close(); err != nil {
-		return nil, err
+	if err = w.Flush(); err == nil && whole {
+		err = w.Close()
 	}
-	return out.Bytes(), nil
+	return out.Bytes(), err
 }
 
 // safe is what is stored of a body.
@@ -217,26 +223,34 @@ type safe struct {
 	blind  bool // nobody could look behind its coding
 }
 
-// safe returns what is stored of a body and the names of the secrets that were
-// in it. A body without secrets is stored as it came. One with secrets is
-// coded anew, so that its coding stays true.
+// safe returns what is stored of a request's body and the names of the secrets
+// that were in it. A body without secrets is stored as it came. One with
+// secrets is coded anew, so that its coding stays true.
 func (r *Redactor) safe(coding string, b []byte, limit int64) (safe, error) {
 	if coding == "" || len(b) == 0 {
 		stored, names := r.Bytes(b)
 		return safe{stored: stored, plain: stored, names: names}, nil
 	}
+	return r.safely(coding, b, limit, false, r.Bytes)
+}
+
+// safely is safe with what finds the secrets behind the coding. A body that
+// broke off need not be whole.
+func (r *Redactor) safely(coding string, b []byte, limit int64, broke bool, clean func([]byte) ([]byte, []string)) (safe, error) {
 	list, known := codings(coding)
-	if known && len(list) == 0 {
-		return r.safe("", b, limit)
+	if known && len(list) == 0 || len(b) == 0 {
+		stored, names := clean(b)
+		return safe{stored: stored, plain: stored, names: names}, nil
 	}
-	if p, ok := plainOf(coding, b, limit); ok {
-		clean, names := r.Bytes(p)
+	p, err := decode(coding, b, limit)
+	if err == nil || broke && known && int64(len(p)) <= limit {
+		out, names := clean(p)
 		if names == nil {
 			return safe{stored: b, plain: p}, nil
 		}
-		stored, err := coded(coding, clean)
-		return safe{stored: stored, plain: clean, names: names}, err
+		stored, err := code(coding, out, !broke)
+		return safe{stored: stored, plain: out, names: names}, err
 	}
-	stored, names := r.Bytes(b)
+	stored, names := clean(b)
 	return safe{stored: stored, plain: stored, names: names, blind: true}, nil
 }

@@ -31,7 +31,7 @@ func RedactHeader(r *Redactor, name, value string) string {
 }
 
 // Coded codes a body.
-func Coded(coding string, b []byte) ([]byte, error) { return coded(coding, b) }
+func Coded(coding string, b []byte) ([]byte, error) { return code(coding, b, true) }
 
 // PlainOf decodes a body.
 func PlainOf(coding string, b []byte) ([]byte, bool) { return plainOf(coding, b, DefaultMaxWhole) }

@@ -245,7 +245,7 @@ func exactly(h http.Header) {
 func (a *answering) short(ctx context.Context, body []byte, timing ...ledger.Content) {
 	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: a.names}
 	if len(body) > 0 {
-		s, err := a.h.p.o.Redactor.answer(a.resp.Header, body, DefaultMaxWhole)
+		s, err := a.h.p.o.Redactor.answer(a.resp.Header, body, DefaultMaxWhole, false)
 		if err != nil {
 			a.lost(ctx, err)
 		}
@@ -296,12 +296,14 @@ func (a *answering) held(ctx context.Context) {
 	}
 	// The bytes that came before the answer broke off go to the client, and
 	// then it breaks off for the client too.
-	red := a.h.p.o.Redactor.cleaner(a.resp.Header)
-	stored := red.write(nil, b[:n], true)
+	s, lost := a.h.p.o.Redactor.answer(a.resp.Header, b[:n], DefaultMaxWhole, true)
+	if lost != nil {
+		a.lost(ctx, lost)
+	}
 	o := effect.Outcome{
-		Status: effect.Interrupted, Redacted: join(a.names, red.found()),
-		Data:     a.head.With("broke", canon.String(a.breaker())),
-		Contents: []ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: stored}},
+		Status: effect.Interrupted, Redacted: join(a.names, s.names),
+		Data:     a.seen(a.head.With("broke", canon.String(a.breaker())), s.blind),
+		Contents: []ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: s.stored}},
 	}
 	if err := a.x.End(ctx, o); err != nil {
 		a.h.broken(a.w, err)
@@ -342,10 +344,14 @@ func (a *answering) stream(ctx context.Context) {
 	defer parts.Put(buf)
 	a.begin()
 	a.flush()
-	red := a.h.p.o.Redactor.cleaner(a.resp.Header)
+	rec, err := a.recorder(st)
+	if err != nil {
+		a.lost(ctx, err)
+	}
+	defer rec.close()
 	heard := newOverhearing(&a.to, a.resp.Header.Get("Content-Type"))
 	left := a.resp.ContentLength
-	var stored, last []byte
+	var last []byte
 	var broke string
 	gone := false // the client is; what still comes is recorded
 	for broke == "" {
@@ -353,10 +359,8 @@ func (a *answering) stream(ctx context.Context) {
 		if n > 0 {
 			p := (*buf)[:n]
 			heard.write(p)
-			if stored = red.write(stored[:0], p, false); len(stored) > 0 {
-				if _, err := st.Write(stored); err != nil {
-					a.lost(ctx, err)
-				}
+			if err := rec.write(p); err != nil {
+				a.lost(ctx, err)
 			}
 			if left >= 0 {
 				if left -= int64(n); left == 0 {
@@ -377,14 +381,12 @@ func (a *answering) stream(ctx context.Context) {
 			broke = a.breaker()
 		}
 	}
-	if stored = red.write(stored[:0], nil, true); len(stored) > 0 {
-		if _, err := st.Write(stored); err != nil {
-			a.lost(ctx, err)
-		}
-	}
-	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: join(a.names, red.found())}
+	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: a.names}
 	if broke != "" {
 		o.Status, o.Data = effect.Interrupted, a.head.With("broke", canon.String(broke))
+	}
+	if err := rec.end(&o, broke != ""); err != nil {
+		a.lost(ctx, err)
 	}
 	if t := a.h.p.o.Redactor.headers(a.resp.Trailer, nil, nil); len(t) > 0 {
 		o.Data = o.Data.With("trailers", canon.Array(t...))

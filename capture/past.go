@@ -64,11 +64,13 @@ func (p *Proxy) Take(ctx context.Context, upstream string, e *Past) error {
 		o.Data = o.Data.With("trailers", canon.Array(t...))
 	}
 	if len(e.Response) > 0 {
-		red := p.o.Redactor.cleaner(e.ResponseHeader)
-		stored := red.write(make([]byte, 0, len(e.Response)), e.Response, true)
-		names := red.found()
-		o.Redacted = join(a.names, names)
-		o.Contents = []ledger.Content{{Name: ResponseName, Type: contentType(e.ResponseHeader), Bytes: stored}}
+		s, err := p.o.Redactor.answer(e.ResponseHeader, e.Response, DefaultMaxWhole, false)
+		if err != nil {
+			return err
+		}
+		o.Redacted = join(a.names, s.names)
+		o.Data = a.seen(o.Data, s.blind)
+		o.Contents = []ledger.Content{{Name: ResponseName, Type: contentType(e.ResponseHeader), Bytes: s.stored}}
 	}
 	if e.Evidence != nil {
 		o.Status, o.Code = effect.Error, e.Evidence

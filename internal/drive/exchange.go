@@ -327,6 +327,7 @@ type Stream struct {
 	st     stage
 	timing []byte
 	last   time.Time
+	since  time.Duration // from what was staged last to what came last
 	size   int64
 	staged *staged
 }
@@ -365,26 +366,60 @@ func newBlobWriter(s *Session, scope blob.Scope, salt canon.Salt, typ string, st
 // the call is durable, because what is staged for a call that the ledger does
 // not have is lost; that was on its way while the upstream thought.
 func (st *Stream) Write(p []byte) (int, error) {
-	if st.size == 0 && !st.x.s.lazy {
-		<-st.x.begun.done
-		if err := st.x.begun.err; err != nil {
-			return 0, err
-		}
-	}
-	now := st.x.s.cfg.Now()
-	dt := elapsed(st.last, now)
-	st.last = now
-	if err := st.staged.write(dt, p); err != nil {
+	if err := st.Begun(); err != nil {
 		return 0, err
 	}
-	return st.write(dt, p)
+	dt := st.Arrive()
+	if err := st.staged.write(int64(dt), p); err != nil {
+		return 0, err
+	}
+	return st.write(int64(dt), p)
 }
 
 func (st *Stream) write(dt int64, p []byte) (int, error) {
-	st.timing = binary.AppendUvarint(st.timing, uint64(dt))
-	st.timing = binary.AppendUvarint(st.timing, uint64(len(p)))
+	st.Part(time.Duration(dt), len(p))
 	st.size += int64(len(p))
 	return st.w.Write(p)
+}
+
+// Arrive returns how long ago the part before came, or the call: for a part of
+// which not every byte can be written yet.
+func (st *Stream) Arrive() time.Duration {
+	now := st.x.s.cfg.Now()
+	dt := elapsed(st.last, now)
+	st.last = now
+	st.since += time.Duration(dt)
+	return time.Duration(dt)
+}
+
+// Put is [Stream.Write] without a part: [Stream.Part] says which there are.
+func (st *Stream) Put(p []byte) error {
+	if err := st.Begun(); err != nil {
+		return err
+	}
+	if err := st.staged.write(int64(st.since), p); err != nil {
+		return err
+	}
+	st.since = 0
+	st.size += int64(len(p))
+	_, err := st.w.Write(p)
+	return err
+}
+
+// Part says that so many bytes came in one part.
+func (st *Stream) Part(after time.Duration, size int) {
+	st.timing = binary.AppendUvarint(st.timing, uint64(after)) //nolint:gosec // not negative
+	st.timing = binary.AppendUvarint(st.timing, uint64(size))  //nolint:gosec // not negative
+}
+
+// Begun returns when the call is durable: nothing of its answer may be given
+// away before.
+func (st *Stream) Begun() error {
+	if st.size > 0 || st.x.s.lazy {
+		return nil
+	}
+	<-st.x.begun.done
+	return st.x.begun.err
 }
 
 // Size returns how many bytes came.
