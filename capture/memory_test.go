@@ -20,12 +20,13 @@ import (
 // is what the recorder holds.
 func onDisk(t testing.TB) *rig {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"), nil)
+	dir := t.TempDir()
+	store, err := sqlite.Open(t.Context(), filepath.Join(dir, "runs.db"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	return &rig{t: t, store: store, spool: t.TempDir()}
+	return &rig{t: t, store: store, spool: t.TempDir(), folder: dir}
 }
 
 // live returns what the heap holds.
