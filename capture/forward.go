@@ -34,12 +34,14 @@ func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Re
 	up, leave := context.WithCancel(ctx)
 	defer leave()
 	defer context.AfterFunc(r.Context(), func() { time.AfterFunc(h.p.o.Grace, leave) })()
-	out := h.outgoing(up, r, b)
+	early := informing{w: w, red: h.p.o.Redactor}
+	out := h.outgoing(early.listen(up), r, b)
 	if ch != nil {
 		h.p.sets.made(ch)
 		ch.apply(out)
 	}
 	resp, err := h.p.out.RoundTrip(out)
+	said := early.stop()
 	if err != nil {
 		h.unreachable(ctx, w, r, x, err)
 		return
@@ -50,7 +52,9 @@ func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Re
 		a.refuse(ctx)
 		return
 	}
-	a.head = a.outcomeHead()
+	if a.head = a.outcomeHead(); said != nil {
+		a.head = a.head.With("informational", canon.Array(said...))
+	}
 	a.pass(ctx)
 }
 
@@ -296,13 +300,14 @@ func (a *answering) held(ctx context.Context) {
 	}
 	// The bytes that came before the answer broke off go to the client, and
 	// then it breaks off for the client too.
+	how := a.breaker(err)
 	s, lost := a.h.p.o.Redactor.answer(a.resp.Header, b[:n], DefaultMaxWhole, true)
 	if lost != nil {
 		a.lost(ctx, lost)
 	}
 	o := effect.Outcome{
 		Status: effect.Interrupted, Redacted: join(a.names, s.names),
-		Data:     a.seen(a.head.With("broke", canon.String(a.breaker())), s.blind),
+		Data:     a.seen(how.note(a.head), s.blind),
 		Contents: []ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: s.stored}},
 	}
 	if err := a.x.End(ctx, o); err != nil {
@@ -311,16 +316,7 @@ func (a *answering) held(ctx context.Context) {
 	}
 	a.begin()
 	_, _ = a.w.Write(b[:n])
-	a.flush()
-	panic(http.ErrAbortHandler)
-}
-
-// breaker says who broke the answer off.
-func (a *answering) breaker() string {
-	if a.r.Context().Err() != nil {
-		return byClient
-	}
-	return byUpstream
+	hangUp(a.w, how)
 }
 
 func (a *answering) flush() {
@@ -352,9 +348,9 @@ func (a *answering) stream(ctx context.Context) {
 	heard := newOverhearing(&a.to, a.resp.Header.Get("Content-Type"))
 	left := a.resp.ContentLength
 	var last []byte
-	var broke string
+	var broke broken
 	gone := false // the client is; what still comes is recorded
-	for broke == "" {
+	for broke.by == "" {
 		n, err := a.resp.Body.Read(*buf)
 		if n > 0 {
 			p := (*buf)[:n]
@@ -378,14 +374,14 @@ func (a *answering) stream(ctx context.Context) {
 			break
 		}
 		if err != nil {
-			broke = a.breaker()
+			broke = a.breaker(err)
 		}
 	}
 	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: a.names}
-	if broke != "" {
-		o.Status, o.Data = effect.Interrupted, a.head.With("broke", canon.String(broke))
+	if broke.by != "" {
+		o.Status, o.Data = effect.Interrupted, broke.note(a.head)
 	}
-	if err := rec.end(&o, broke != ""); err != nil {
+	if err := rec.end(&o, broke.by != ""); err != nil {
 		a.lost(ctx, err)
 	}
 	if t := a.h.p.o.Redactor.headers(a.resp.Trailer, nil, nil); len(t) > 0 {
@@ -397,8 +393,8 @@ func (a *answering) stream(ctx context.Context) {
 	if err := a.x.End(ctx, o); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take this for an answer
 	}
-	if broke != "" || gone {
-		panic(http.ErrAbortHandler)
+	if broke.by != "" || gone {
+		hangUp(a.w, broke)
 	}
 	_, _ = a.w.Write(last)
 	for name, values := range a.resp.Trailer {
