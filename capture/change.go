@@ -177,6 +177,18 @@ func (c *changed) apply(out *http.Request) {
 	}
 }
 
+// reader returns a reader of the request as it is sent.
+func (c *changed) reader(b *body) io.Reader {
+	switch {
+	case c != nil && c.body != nil:
+		return bytes.NewReader(c.body)
+	case b.large != nil:
+		return b.reader()
+	default:
+		return bytes.NewReader(b.b)
+	}
+}
+
 // otherModel returns a path that names another model, where paths name one.
 func otherModel(path, model string) (changed, was string, ok bool) {
 	for _, dir := range []string{"/models/", "/model/", "/deployments/"} {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -170,3 +171,16 @@ func TakeLarge(list []Normaliser, s Setting, red *Redactor, kind, coding string,
 
 // WholeCharacters returns where a long text is cut at the latest.
 func WholeCharacters(b []byte) int { return whole(b) }
+
+// Resign signs a request anew; payload is the digest of its body, or empty if
+// it has none.
+func Resign(r *http.Request, asked string, keys []AWSKey, payload string) error {
+	if payload != "" {
+		r.Header.Set(awsPayload, payload)
+		defer r.Header.Del(awsPayload)
+	}
+	if r.Host == "" {
+		r.Host = r.URL.Host
+	}
+	return resign(r, asked, keys, func() (io.Reader, error) { return strings.NewReader(""), nil })
+}

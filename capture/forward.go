@@ -40,6 +40,10 @@ func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Re
 		h.p.sets.made(ch)
 		ch.apply(out)
 	}
+	if err := resign(out, r.Host, h.p.o.AWSKeys, func() (io.Reader, error) { return ch.reader(b), nil }); err != nil {
+		h.unreachable(ctx, w, r, x, err)
+		return
+	}
 	resp, err := h.p.out.RoundTrip(out)
 	said := early.stop()
 	if err != nil {

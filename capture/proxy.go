@@ -79,6 +79,10 @@ type Options struct {
 	// [SocketsAuto]. A replay must have what its record had.
 	Sockets Sockets
 
+	// AWSKeys are the keys with which requests to AWS are signed for their
+	// upstream.
+	AWSKeys []AWSKey
+
 	// Set is what is changed in requests to models that are made.
 	Set []Change
 }
