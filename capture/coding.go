@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/andybalholm/brotli"
@@ -57,9 +58,9 @@ func decoder(coding string, r io.Reader) (_ io.Reader, closer func(), err error)
 			c()
 		}
 	}
-	for i := len(list) - 1; i >= 0; i-- {
+	for _, name := range slices.Backward(list) {
 		in := bufio.NewReaderSize(r, 16<<10)
-		switch list[i] {
+		switch name {
 		case "zstd":
 			d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindow))
 			if err != nil {
@@ -123,9 +124,9 @@ func encoder(coding string, w io.Writer) (*encoding, error) {
 		return nil, fault.New(errCoding, "capture.encoder", "the coding %q", coding)
 	}
 	e := &encoding{to: w}
-	for i := len(list) - 1; i >= 0; i-- {
+	for _, name := range slices.Backward(list) {
 		var next flusher
-		switch list[i] {
+		switch name {
 		case "zstd":
 			z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(zstdWindow/8))
 			if err != nil {
@@ -170,8 +171,8 @@ func (e *encoding) Flush() error { return e.outward(flusher.Flush) }
 func (e *encoding) Close() error { return e.outward(flusher.Close) }
 
 func (e *encoding) outward(f func(flusher) error) error {
-	for i := len(e.stages) - 1; i >= 0; i-- {
-		if err := f(e.stages[i]); err != nil {
+	for _, s := range slices.Backward(e.stages) {
+		if err := f(s); err != nil {
 			return err
 		}
 	}
@@ -231,12 +232,12 @@ func (r *Redactor) safe(coding string, b []byte, limit int64) (safe, error) {
 		stored, names := r.Bytes(b)
 		return safe{stored: stored, plain: stored, names: names}, nil
 	}
-	return r.safely(coding, b, limit, false, r.Bytes)
+	return safely(coding, b, limit, false, r.Bytes)
 }
 
 // safely is safe with what finds the secrets behind the coding. A body that
 // broke off need not be whole.
-func (r *Redactor) safely(coding string, b []byte, limit int64, broke bool, clean func([]byte) ([]byte, []string)) (safe, error) {
+func safely(coding string, b []byte, limit int64, broke bool, clean func([]byte) ([]byte, []string)) (safe, error) {
 	list, known := codings(coding)
 	if known && len(list) == 0 || len(b) == 0 {
 		stored, names := clean(b)

@@ -200,7 +200,7 @@ func (d *decoding) plain(coding string, red cleaner, f func(p []byte) error) err
 				return err
 			}
 		}
-		if err == io.EOF { //nolint:errorlint // readers give it as it is
+		if err == io.EOF {
 			return nil
 		}
 		if err != nil {

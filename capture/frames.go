@@ -149,7 +149,7 @@ func (f *frames) give(dst []byte, m *message) []byte {
 
 // answer returns what is stored of a whole answer, or of one that broke off.
 func (r *Redactor) answer(h http.Header, b []byte, limit int64, broke bool) (safe, error) {
-	s, err := r.safely(h.Get("Content-Encoding"), b, limit, broke, func(p []byte) ([]byte, []string) {
+	s, err := safely(h.Get("Content-Encoding"), b, limit, broke, func(p []byte) ([]byte, []string) {
 		c := r.cleaner(h)
 		out := c.write(make([]byte, 0, len(p)), p, true)
 		if names := c.found(); names != nil {

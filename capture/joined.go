@@ -236,7 +236,7 @@ func (j *joined) scan(f *field, last bool) {
 	for i < len(f.text) {
 		if f.r.inside != nil {
 			n, ends := f.r.swallow(f.text[i:], last)
-			j.cut(f, i, i+n, "")
+			f.cut(i, i+n, "")
 			i += n
 			if !ends {
 				break
@@ -260,7 +260,7 @@ func (j *joined) scan(f *field, last bool) {
 			i++
 			continue
 		}
-		j.cut(f, at+p.keep, end, p.standIn())
+		f.cut(at+p.keep, end, p.standIn())
 		if !slices.Contains(j.names, p.name) {
 			j.names = append(j.names, p.name)
 		}
@@ -291,7 +291,7 @@ func (f *field) settle() {
 
 // cut takes a part out of the texts of a field. A part that stands in one text
 // as it is written there is left to who looks at the bytes.
-func (j *joined) cut(f *field, at, end int, with string) {
+func (f *field) cut(at, end int, with string) {
 	from, to := f.base+int64(at), f.base+int64(end)
 	for _, t := range f.texts {
 		a, b := max(from, t.from), min(to, t.to)
@@ -316,7 +316,7 @@ const unfinished = "unfinished"
 func (j *joined) giveUp() {
 	for _, f := range j.order {
 		if f.at < len(f.text) {
-			j.cut(f, f.at, len(f.text), StandIn(unfinished))
+			f.cut(f.at, len(f.text), StandIn(unfinished))
 			if !slices.Contains(j.names, unfinished) {
 				j.names = append(j.names, unfinished)
 			}

@@ -48,7 +48,7 @@ const part = 64 << 10
 
 // take gives f the bytes of the request, behind its coding if asked to.
 func (g *large) take(decoded bool, f func(p []byte) error) error {
-	var r io.Reader = g.file.Reader(0, g.file.Size())
+	r := g.file.Reader(0, g.file.Size())
 	if decoded && g.coding != "" {
 		d, closer, err := decoder(g.coding, r)
 		if err != nil {
@@ -66,7 +66,7 @@ func (g *large) take(decoded bool, f func(p []byte) error) error {
 				return err
 			}
 		}
-		if err == io.EOF { //nolint:errorlint // readers give it as it is
+		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
@@ -443,7 +443,6 @@ func (s *sorter) end() (left []byte, d canon.Digest, form bool, err error) {
 
 // sketch makes the form of a request for people from bytes that pass by.
 type sketch struct {
-	head    []byte
 	l       *lifter
 	set     func(p []byte) error
 	setEnd  func() ([]string, error)

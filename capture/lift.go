@@ -17,7 +17,6 @@ import (
 // What is not JSON is found out when what is left is read as JSON, but for
 // what is wrong within a long text, which sets bad.
 type lifter struct {
-	mark  string // no other text can hold it
 	texts lifted
 	room  func(n int) error // is told how much is left so far
 

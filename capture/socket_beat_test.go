@@ -1,12 +1,11 @@
 package capture_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"sync/atomic"
 	"testing"
-
-	"context"
 
 	"github.com/coder/websocket"
 
