@@ -21,10 +21,10 @@ check: race lint fuzz ## all that a change must pass beside test: race, lint, ge
 	go run ./internal/gen/nofuse
 
 test: ## go test ./..., with a last line that counts the tests
-	go test -json ./... | $(COUNT)
+	go test -json -timeout 20m ./... | $(COUNT)
 
 race: ## the tests under the race detector, in random order
-	go test -json -race -shuffle=on ./... | $(COUNT)
+	go test -json -race -shuffle=on -timeout 30m ./... | $(COUNT)
 
 lint: ## go vet, golangci-lint and formatting
 	go vet ./...

@@ -8,16 +8,18 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
+
+	"gopkg.in/dnaeon/go-vcr.v4/pkg/recorder"
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/store/sqlite"
-	"gopkg.in/dnaeon/go-vcr.v4/pkg/recorder"
 )
 
 // events is how many events an answer that streams has.
@@ -124,6 +126,7 @@ func replayRole(ctx context.Context, args []string) error {
 }
 
 func proxyRole(ctx context.Context, path, spool, to string, from ledger.RunID) error {
+	debug.SetGCPercent(400) // as the program does
 	store, err := sqlite.Open(ctx, path, nil)
 	if err != nil {
 		return err

@@ -44,10 +44,10 @@ func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 		h.broken(w, err)
 		return
 	}
-	if rec := h.p.o.Record; rec != nil && a.broke.by == "" && r.Method == http.MethodGet && strings.HasPrefix(a.headers.Get("Content-Type"), "text/event-stream") {
+	if rec := h.p.o.Record; rec != nil && a.broke.by == "" && x.Record() != nil && r.Method == http.MethodGet && strings.HasPrefix(a.headers.Get("Content-Type"), "text/event-stream") {
 		// A stream of what a server says of its own accord went on beside
 		// other calls. It ends when those have come, not before.
-		a.hold = func() { rec.Journal.await(r.Context(), x.Record().Outcome.N) }
+		a.hold = func() { rec.Journal.await(r.Context(), h.p.at.Path(), x.Record().Outcome.N) }
 	}
 	a.give(w, r, h.p.o.Pace)
 }
@@ -128,6 +128,13 @@ func (h *handler) readdress(ctx context.Context, a *recording, now *rpc, x *driv
 	rec := h.p.o.Record
 	if rec == nil || now.id.IsZero() {
 		return nil
+	}
+	if x.Record() == nil { // it was given
+		v, err := canon.Parse(a.body)
+		if err == nil && v.Get("jsonrpc").Str() == "2.0" {
+			a.body, a.resized = withIDs(a.body, v.Get("id"), now.id), true
+		}
+		return nil //nolint:nilerr // whatever was given is the answer
 	}
 	o, err := rec.Reader.Ref(ctx, x.Record().Call)
 	if err != nil {

@@ -210,8 +210,10 @@ func code(coding string, b []byte, whole bool) ([]byte, error) {
 	if _, err := w.Write(b); err != nil {
 		return nil, err
 	}
-	if err = w.Flush(); err == nil && whole {
+	if whole {
 		err = w.Close()
+	} else {
+		err = w.Flush()
 	}
 	return out.Bytes(), err
 }

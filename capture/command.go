@@ -146,7 +146,7 @@ func (p *Proxy) serveCommand(ctx context.Context, f *framed) {
 		return
 	}
 	call := p.commandCall(c)
-	x, err := p.s.Begin(ctx, call)
+	x, err := p.at.Begin(ctx, call)
 	s := &served{p: p, f: f, x: x}
 	if err != nil {
 		s.refuse(fmt.Sprintf("reprise: %s was not run: %s\n", c.program, err))

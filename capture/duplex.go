@@ -309,7 +309,7 @@ func (c *channel) fromAgent(ctx context.Context, line []byte) error {
 
 func (c *channel) agentAsks(ctx context.Context, m *rpc, line []byte) error {
 	call := c.call(dirOut, m, line)
-	x, err := c.p.s.Begin(ctx, call)
+	x, err := c.p.at.Begin(ctx, call)
 	if err != nil {
 		return c.missed(ctx, m, &call, err)
 	}
@@ -359,7 +359,7 @@ func (c *channel) give(ctx context.Context, m *rpc, x *drive.Exchange) error {
 func (c *channel) missed(ctx context.Context, m *rpc, call *effect.Call, why error) error {
 	data := canon.Object(canon.M("code", canon.String(fault.CodeOf(why).Error())))
 	if rec := c.p.o.Record; rec != nil {
-		if n, err := rec.near(ctx, c.p.rules, call, formNow(c.p.rules, call, nil)); err == nil && n != nil {
+		if n, err := rec.near(ctx, c.p.rules, c.p.at.Path(), call, formNow(c.p.rules, call, nil)); err == nil && n != nil {
 			data = data.With("nearest", canon.Object(
 				canon.M("entry", canon.Int(n.Record.Call.N)), canon.M("name", canon.String(n.Record.Name)), canon.M("differences", pointers(n.Where)),
 			))
@@ -418,7 +418,7 @@ func (c *channel) fromServer(ctx context.Context, line []byte) error {
 			return err
 		}
 	case ok && m.asks() != "":
-		x, err := c.p.s.Begin(ctx, c.call(dirIn, m, line))
+		x, err := c.p.at.Begin(ctx, c.call(dirIn, m, line))
 		if err != nil {
 			return err
 		}
@@ -476,7 +476,7 @@ func (c *channel) note(ctx context.Context, dir string, m *rpc, line []byte) err
 		data = data.With("redacted", texts(redacted))
 	}
 	c.seq++
-	_, err := c.p.s.Note(ctx, -1, EventMessage, data, ledger.Content{Name: messageName, Type: "application/json", Bytes: stored})
+	_, err := c.p.note(ctx, EventMessage, data, ledger.Content{Name: messageName, Type: "application/json", Bytes: stored, Scope: c.p.at.Scope()})
 	return err
 }
 

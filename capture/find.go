@@ -53,17 +53,40 @@ func classOf(s string) *class {
 	return &c
 }
 
-// finder finds the leftmost, longest of many patterns in one pass. Its tables
-// say of three bytes in a row which of eight buckets of patterns may begin
-// there. It is not changed after it is made.
+// finder finds the leftmost, longest of many patterns in one pass. Two tables
+// make it fast. One says of three bytes in a row which of eight buckets of
+// patterns may begin with them. The other, for patterns that are long enough,
+// says of two bytes how far before them a pattern may begin at the most, so
+// that most bytes are never looked at. It is not changed after it is made.
 type finder struct {
+	width   int // bytes of the shortest text, at most maxWidth
+	skips   [pairs]uint8
 	masks   [3][256]uint8
 	buckets [8][]*pattern
 }
 
+const (
+	minSkip  = 6 // bytes of a text below which looking at each byte is faster
+	maxWidth = 32
+	pairs    = 4096
+)
+
+// pair is where two bytes stand in the table of skips.
+func pair(a, b byte) int { return (int(a)<<5 ^ int(b)) % pairs }
+
 func newFinder(list []*pattern) *finder {
-	f := &finder{}
+	f := &finder{width: maxWidth}
 	for _, p := range list {
+		f.width = min(f.width, len(p.text))
+	}
+	for i := range f.skips {
+		f.skips[i] = uint8(f.width - 1)
+	}
+	for _, p := range list {
+		for i := range f.width - 1 {
+			at := &f.skips[pair(p.text[i], p.text[i+1])]
+			*at = min(*at, uint8(f.width-2-i))
+		}
 		n := (p.text[0]*31 + p.text[1]*7 + p.text[2]) % 8
 		for i := range f.masks {
 			f.masks[i][p.text[i]] |= 1 << n
@@ -76,12 +99,22 @@ func newFinder(list []*pattern) *finder {
 // next returns the first place at or after i where a pattern may begin, with
 // the buckets to look in, or len(b).
 func (f *finder) next(b []byte, i int) (at int, buckets uint8) {
+	for last := f.width - 1; f.width >= minSkip && i+last < len(b); {
+		if skip := f.skips[pair(b[i+last-1], b[i+last])]; skip > 0 {
+			i += int(skip)
+			continue
+		}
+		if m := f.masks[0][b[i]] & f.masks[1][b[i+1]] & f.masks[2][b[i+2]]; m != 0 {
+			return i, m
+		}
+		i++
+	}
 	for n := len(b) - 2; i < n; i++ {
 		if m := f.masks[0][b[i]] & f.masks[1][b[i+1]] & f.masks[2][b[i+2]]; m != 0 {
 			return i, m
 		}
 	}
-	for ; i < len(b); i++ {
+	for ; i < len(b); i++ { // the beginning of a text, perhaps
 		m := f.masks[0][b[i]]
 		if i+1 < len(b) {
 			m &= f.masks[1][b[i+1]]

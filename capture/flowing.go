@@ -157,10 +157,10 @@ func (d *decoding) end(o *effect.Outcome, broke bool) error {
 		if err != nil && !broke {
 			return err
 		}
-		if err = e.Flush(); err == nil && !broke {
-			err = e.Close()
+		if broke {
+			return e.Flush()
 		}
-		return err
+		return e.Close()
 	})
 }
 

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"errors"
 
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -82,4 +83,21 @@ func formAt(ctx context.Context, reader *drive.Reader, o *ledger.Opened, r *rule
 		}
 		return k.end(r, kind)
 	}}, nil
+}
+
+// formOf returns the form of the request of a call without an answer. A large
+// one was not kept, and is read from the run's own ledger.
+func (p *Proxy) formOf(ctx context.Context, m *drive.Miss) (formed, error) {
+	if len(m.Call.Contents) > 0 {
+		return formNow(p.rules, &m.Call, nil), nil
+	}
+	own := p.s.Reader()
+	o, err := own.Open(ctx, m.N)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return formed{}, nil // it is not durable yet
+	}
+	if err != nil {
+		return formed{}, err
+	}
+	return formAt(ctx, own, o, p.rules, m.Call.Kind)
 }

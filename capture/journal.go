@@ -80,12 +80,12 @@ func (j *Journal) Answer(k effect.Key, c *effect.Call) (effect.Answer, error) {
 	return a, err
 }
 
-// await returns when every call that was recorded before entry n has come, or
-// ctx is done.
-func (j *Journal) await(ctx context.Context, n int64) {
+// await returns when every call that was recorded under a path before entry n
+// has come, or ctx is done.
+func (j *Journal) await(ctx context.Context, path string, n int64) {
 	for {
 		j.mu.Lock()
-		left, changed := j.left(), j.changed
+		left, changed := under(j.left(), path), j.changed
 		j.mu.Unlock()
 		if len(left) == 0 || left[0].Call.N > n {
 			return
@@ -107,6 +107,33 @@ func (j *Journal) AnyCredential() {
 
 // Len returns the number of recorded calls.
 func (j *Journal) Len() int { return j.j.Len() }
+
+// Within returns the records of the calls that stand under a path, in ledger
+// order: those of an agent, and those of what it calls.
+func (j *Journal) Within(path string) []*effect.Record {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return under(j.j.Records(), path)
+}
+
+// LeftWithin is [Journal.Within] of those that answered nothing and on which
+// something depends.
+func (j *Journal) LeftWithin(path string) []*effect.Record {
+	return slices.DeleteFunc(under(j.Left(), path), func(r *effect.Record) bool { return r.Name == probeName })
+}
+
+func under(list []*effect.Record, path string) []*effect.Record {
+	if path == "" {
+		return list
+	}
+	var out []*effect.Record
+	for _, r := range list {
+		if r.Key.Beneath(path) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
 
 // Left returns the records that answered nothing, in ledger order.
 func (j *Journal) Left() []*effect.Record {
@@ -179,9 +206,9 @@ const maxNear = 8
 
 // near returns the recorded call that comes nearest to c, or nil. It answers
 // nothing: it is for people.
-func (r *Recorded) near(ctx context.Context, rules *rules, c *effect.Call, now formed) (*Nearest, error) {
+func (r *Recorded) near(ctx context.Context, rules *rules, path string, c *effect.Call, now formed) (*Nearest, error) {
 	var best *Nearest
-	for _, rec := range r.Journal.nearest(effect.Key{Match: c.Match}, c, maxNear) {
+	for _, rec := range r.Journal.nearest(effect.Key{Path: path, Match: c.Match}, c, maxNear) {
 		n, err := r.compare(ctx, rules, c, rec, now)
 		if err != nil {
 			return nil, err

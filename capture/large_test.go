@@ -94,6 +94,13 @@ func TestALargeRequestIsTakenLikeAnyOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		got.Left = 0
+		if got.Names != nil && coding != "" { // what is coded anew need not be cut alike
+			for _, x := range []*capture.Taken{&got, &want} {
+				if plain, ok := capture.PlainOf(coding, x.Stored); ok {
+					x.Stored = plain
+				}
+			}
+		}
 		if len(got.Stored) == 0 && len(want.Stored) == 0 {
 			got.Stored, want.Stored = nil, nil
 		}

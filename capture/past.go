@@ -53,7 +53,7 @@ func (p *Proxy) Take(ctx context.Context, upstream string, e *Past) error {
 	if err != nil {
 		return err
 	}
-	x, err := p.s.Begin(ctx, call)
+	x, err := p.at.Begin(ctx, call)
 	if err != nil {
 		return err
 	}

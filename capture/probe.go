@@ -31,7 +31,7 @@ func (h *handler) probe(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if rec == nil || !h.p.o.Replaying || !isProbe(r) || rec.Journal.holds(c.Match) {
 		return false
 	}
-	if _, err := h.p.s.Note(ctx, -1, EventProbe, canon.Object(canon.M("upstream", canon.String(h.u.Name)))); err != nil {
+	if _, err := h.p.note(ctx, EventProbe, canon.Object(canon.M("upstream", canon.String(h.u.Name)))); err != nil {
 		h.broken(w, err)
 		return true
 	}

@@ -85,6 +85,10 @@ type Options struct {
 
 	// Set is what is changed in requests to models that are made.
 	Set []Change
+
+	// Under is where the proxy's calls cross, if another call of the session
+	// encloses them all; zero: the outermost boundary of the session.
+	Under drive.Boundary
 }
 
 // Recorded is a recorded run, as a replay looks at it beside the journal that
@@ -99,6 +103,7 @@ type Recorded struct {
 // call, by the sources of the session.
 type Proxy struct {
 	s     *drive.Session
+	at    drive.Boundary // of s
 	o     Options
 	rules *rules
 	names map[string]*Upstream
@@ -161,7 +166,10 @@ func New(s *drive.Session, o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{s: s, o: o, rules: rules, names: map[string]*Upstream{}, out: o.Transport, channels: map[string]int64{}, declined: map[string]bool{}, altered: map[string]int64{}, looks: make(chan struct{}, maxLooks)}
+	p := &Proxy{s: s, at: s.Boundary, o: o, rules: rules, names: map[string]*Upstream{}, out: o.Transport, channels: map[string]int64{}, declined: map[string]bool{}, altered: map[string]int64{}, looks: make(chan struct{}, maxLooks)}
+	if _, under := o.Under.Place(); under {
+		p.at = o.Under
+	}
 	for i := range o.Upstreams {
 		p.names[o.Upstreams[i].Name] = &o.Upstreams[i]
 	}
@@ -255,7 +263,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if ch != nil {
 		call.Data = ch.note(call.Data)
 	}
-	x, err := h.p.s.BeginLarge(ctx, call, body.content(r))
+	x, err := h.p.at.BeginLarge(ctx, call, body.content(r))
 	if err != nil {
 		body.keep() // a miss keeps the request for the report
 		h.miss(ctx, w, to, &call, body.large, err)

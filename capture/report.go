@@ -35,9 +35,8 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 		return nil, err
 	}
 	var found []replay.Divergence
-	own := drive.NewReader(store, p.s.Run())
 	for _, m := range p.s.Misses() {
-		d, err := p.extra(ctx, own, r, seen, &m)
+		d, err := p.extra(ctx, r, seen, &m)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +87,12 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 		{Name: "tools_ran_in_agent", N: seen.toolsInAgent()},
 		{Name: "normalised", N: seen.normalised},
 	}
-	r.Remarks = append(r.Remarks, fmt.Sprintf("%d tools answered, %d ran in the agent itself", seen.toolsAnswered, seen.toolsInAgent()))
+	if in := seen.toolsInAgent(); in+seen.toolsAnswered > 0 {
+		r.Remarks = append(r.Remarks, fmt.Sprintf("tools: %d answered, %d ran in the agent itself", seen.toolsAnswered, in))
+	}
+	if p.o.Replaying && rec.Journal.Sealed().IsZero() {
+		r.Remarks = append(r.Remarks, "the record is not sealed: what came to it after the replay began was not compared")
+	}
 	if probes > 0 {
 		r.Remarks = append(r.Remarks, fmt.Sprintf("%d recorded probes (%s) did not come again, which no answer depends on", probes, probeName))
 	}
@@ -109,7 +113,7 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 }
 
 // extra returns the divergence that a call without an answer is.
-func (p *Proxy) extra(ctx context.Context, own *drive.Reader, r *replay.Report, seen *ran, m *drive.Miss) (replay.Divergence, error) {
+func (p *Proxy) extra(ctx context.Context, r *replay.Report, seen *ran, m *drive.Miss) (replay.Divergence, error) {
 	d := replay.Divergence{
 		Kind: replay.Extra, What: "call", Name: m.Call.Name, Recorded: -1, Now: m.N, Nearest: -1, Step: seen.steps[m.N],
 	}
@@ -117,17 +121,11 @@ func (p *Proxy) extra(ctx context.Context, own *drive.Reader, r *replay.Report, 
 		d.Msg = m.Err.Error()
 		return d, nil
 	}
-	now := formNow(p.rules, &m.Call, nil)
-	if len(m.Call.Contents) == 0 { // a large one was not kept
-		o, err := own.Open(ctx, m.N)
-		if err == nil {
-			now, err = formAt(ctx, own, o, p.rules, m.Call.Kind)
-		}
-		if err != nil && !errors.Is(err, ledger.ErrNotFound) { // the run is not sealed yet
-			return d, err
-		}
+	now, err := p.formOf(ctx, m)
+	if err != nil {
+		return d, err
 	}
-	near, err := p.o.Record.near(ctx, p.rules, &m.Call, now)
+	near, err := p.o.Record.near(ctx, p.rules, m.Key.Path, &m.Call, now)
 	if err != nil {
 		return d, err
 	}
@@ -227,9 +225,17 @@ func (p *Proxy) readRun(ctx context.Context, store drive.Store) (*ran, error) {
 		}
 	}
 	for _, n := range norms {
-		out.norms = append(out.norms, fmt.Sprintf("%d calls differ from their record %s, the first is call %d", n.n, n.ids, n.first))
+		out.norms = append(out.norms, fmt.Sprintf("%s from their record %s, the first is step %d", differ(n.n), n.ids, n.first))
 	}
 	return out, nil
+}
+
+// differ counts calls that differ.
+func differ(n int64) string {
+	if n == 1 {
+		return "1 call differs"
+	}
+	return fmt.Sprintf("%d calls differ", n)
 }
 
 // toolResults notes the tool results in a request to a model.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -47,6 +48,7 @@ type RunOptions struct {
 
 	Config    drive.Config
 	StoreKey  [32]byte // keys the fingerprints of credentials
+	Secrets   []Secret // that Env does not show by their names
 	Upstreams []string // NAME=URL
 	Title     string
 	Setting   Setting // of this run; see [SettingAt]
@@ -74,6 +76,10 @@ type RunOptions struct {
 	ShimCommand []string
 	// CellCommand is what calls [EnterCell]; nothing is isolated without.
 	CellCommand []string
+	// Box is a command that runs the program whose path and arguments follow
+	// it so that it writes nowhere but into a folder that goes away. Empty: the
+	// program writes where its user may.
+	Box []string
 }
 
 // ReplayOptions are what the replay of a recorded run needs besides.
@@ -125,22 +131,12 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	if len(o.Command) == 0 {
 		return nil, fault.New(ErrNoCommand, "capture.Run", "there is no program to run")
 	}
-	ups, err := Plan(o.Env, o.Upstreams)
+	plan, err := o.plan()
 	if err != nil {
 		return nil, err
 	}
-	redir, at, err := o.planRedirect()
-	if err != nil {
-		return nil, err
-	}
-	if redir != nil {
-		ups = redir.merge(ups)
-	}
-	path, err := find(o.Command[0])
-	if err != nil {
-		return nil, err
-	}
-	red := NewRedactor(o.StoreKey, EnvSecrets(o.Env))
+	ups := plan.upstreams
+	red := NewRedactor(o.StoreKey, append(EnvSecrets(o.Env), o.Secrets...))
 	if o.Sockets, err = ParseSockets(string(o.Sockets)); err != nil {
 		return nil, err
 	}
@@ -148,8 +144,8 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	if err != nil {
 		return nil, err
 	}
-	if redir != nil {
-		opening.Data = opening.Data.With("program", canon.String(redir.program.Name))
+	if plan.redirect != nil {
+		opening.Data = opening.Data.With("program", canon.String(plan.redirect.program.Name))
 	}
 	s, err := drive.Open(ctx, o.Config, opening)
 	if err != nil {
@@ -171,7 +167,7 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
-	status, signal, err := o.redirected(ctx, path, redir, at, w)
+	status, signal, err := o.redirected(ctx, plan, w)
 	w.close()
 	p.Close()
 	end := context.WithoutCancel(ctx)
@@ -335,13 +331,19 @@ func find(name string) (string, error) {
 
 // redirected runs the program to its end in its surroundings. What the ledger
 // names is the command as the user gave it.
-func (o *RunOptions) redirected(ctx context.Context, path string, r *redirect, at int, w *surroundings) (status int, signal string, err error) {
-	argv := o.Command
-	if r != nil {
+func (o *RunOptions) redirected(ctx context.Context, p plan, w *surroundings) (status int, signal string, err error) {
+	path, argv := p.path, o.Command
+	if r := p.redirect; r != nil {
 		var remove func()
-		argv, w.env, remove, err = r.apply(argv, at, w.env, w.listeners.addr)
+		argv, w.env, remove, err = r.apply(argv, p.at, w.env, w.listeners.addr)
 		defer remove()
 		if err != nil {
+			return 0, "", err
+		}
+	}
+	if len(o.Box) > 0 {
+		argv = append(append(slices.Clone(o.Box), path), argv[1:]...)
+		if path, err = find(o.Box[0]); err != nil {
 			return 0, "", err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
 
@@ -44,6 +45,7 @@ func (r *Recorded) script(ctx context.Context, c *channel) (*script, error) {
 	s := &script{c: c, reader: r.Reader}
 	open := map[ledger.Ref]*heard{}
 	at := int64(-1)
+	within := enclosed{path: c.p.at.Path()}
 	for o, err := range r.Reader.All(ctx) {
 		if err != nil {
 			return nil, err
@@ -59,9 +61,13 @@ func (r *Recorded) script(ctx context.Context, c *channel) (*script, error) {
 			}
 			continue
 		}
+		ours, err := within.holds(o)
+		if err != nil {
+			return nil, err
+		}
 		data := o.Body.Get("data")
 		n, _ := data.Get("channel").AsInt()
-		if data.Get("server").Str() != c.server || n != c.number {
+		if !ours || data.Get("server").Str() != c.server || n != c.number {
 			continue
 		}
 		in := data.Get("dir").Str() == dirIn
@@ -76,6 +82,29 @@ func (r *Recorded) script(ctx context.Context, c *channel) (*script, error) {
 		}
 	}
 	return s, nil
+}
+
+// enclosed tells what of a record stands under the call that encloses what a
+// proxy records, if one does: channels are numbered anew under each.
+type enclosed struct {
+	path string
+	call ledger.Ref // its entry, once that came
+}
+
+func (e *enclosed) holds(o *ledger.Opened) (bool, error) {
+	switch {
+	case e.path == "":
+		return true, nil
+	case o.Kind == ledger.KindCall:
+		_, key, err := effect.ParseCall(o.Body)
+		if err == nil && key.Under() == e.path {
+			e.call = ledger.Ref{Run: o.Run, N: o.N}
+		}
+		return key.Beneath(e.path), err
+	default:
+		n, ok := o.Body.Get("refs").Get("call").AsInt()
+		return ok && e.call == ledger.Ref{Run: o.Run, N: n}, nil
+	}
 }
 
 // answer gives the recorded answer to a request, after what the server had
@@ -150,7 +179,7 @@ func (s *script) play(ctx context.Context, from, to int64, then func() error) er
 			}
 			continue
 		}
-		x, err := s.c.p.s.Begin(ctx, s.c.call(dirIn, msg, line))
+		x, err := s.c.p.at.Begin(ctx, s.c.call(dirIn, msg, line))
 		if err != nil {
 			return err
 		}

@@ -151,7 +151,7 @@ func (h *handler) refuseUpgrade(w http.ResponseWriter, r *http.Request) {
 		canon.M("url", canon.String(h.p.o.Redactor.Text(strings.ToValidUTF8(r.URL.EscapedPath(), "\uFFFD")))),
 		canon.M("protocol", canon.String(strings.ToValidUTF8(r.Header.Get("Upgrade"), "\uFFFD"))),
 	)
-	if _, err := h.p.s.Note(context.WithoutCancel(r.Context()), -1, "capture.upgrade_refused", data); err != nil {
+	if _, err := h.p.note(context.WithoutCancel(r.Context()), "capture.upgrade_refused", data); err != nil {
 		h.broken(w, err)
 		return
 	}
@@ -175,7 +175,7 @@ func (h *handler) socket(w http.ResponseWriter, r *http.Request) {
 		h.broken(w, err)
 		return
 	}
-	x, err := h.p.s.Begin(ctx, call)
+	x, err := h.p.at.Begin(ctx, call)
 	switch {
 	case err != nil:
 		h.miss(ctx, w, to, &call, nil, err)

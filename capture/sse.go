@@ -72,7 +72,7 @@ func (o *overhearing) note(ctx context.Context, p *Proxy, n int64) error {
 	for i, v := range o.heard {
 		v = v.With("dir", canon.String(dirIn)).With("seq", canon.Int(int64(i))).With("exchange", canon.Int(n))
 		v = v.With("method", canon.String(p.o.Redactor.Text(v.Get("method").Str())))
-		if _, err := p.s.Note(ctx, -1, EventMessage, v); err != nil {
+		if _, err := p.note(ctx, EventMessage, v); err != nil {
 			return err
 		}
 	}

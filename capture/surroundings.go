@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -232,13 +233,18 @@ func (w *surroundings) conditions(p *Proxy, r *ReplayOptions, j *Journal) *condi
 		}
 		c.open = append(c.open, "Unix sockets in the file system")
 	}
-	c.open = append(c.open, "files and processes of this machine")
+	if len(w.o.Box) > 0 {
+		c.blocked = append(c.blocked, "writing to files outside of a temporary folder")
+		c.open = append(c.open, "reading files, and processes, of this machine")
+	} else {
+		c.open = append(c.open, "files and processes of this machine")
+	}
 	if len(w.o.Shims) > 0 {
 		c.tools = append(c.tools, "commands from the record: "+strings.Join(w.o.Shims, ", ")+"; what they do to files was not done again")
 	}
 	if r.ToolsLive {
 		if n := j.forgotten(); n > 0 {
-			c.tools = append(c.tools, fmt.Sprintf("%d recorded commands left out: the agent's commands ran", n))
+			c.tools = append(c.tools, "the agent's commands ran; recorded ones that were left out: "+strconv.FormatInt(int64(n), 10))
 		}
 	}
 	c.changes = p.changed()
@@ -265,13 +271,11 @@ func (c *conditions) report(r *replay.Report) {
 	r.Remarks = append(r.Remarks, "level: "+string(c.level))
 	r.Remarks = append(r.Remarks, c.changes...)
 	r.Remarks = append(r.Remarks, c.tools...)
+	if len(c.blocked) > 0 {
+		r.Remarks = append(r.Remarks, "blocked: "+strings.Join(c.blocked, "; "))
+	}
+	r.Remarks = append(r.Remarks, "not blocked: "+strings.Join(c.open, "; "))
 	if c.level == LevelHermetic {
-		for _, b := range c.blocked {
-			r.Remarks = append(r.Remarks, "blocked: "+b)
-		}
-		for _, o := range c.open {
-			r.Remarks = append(r.Remarks, "not blocked: "+o)
-		}
 		r.Remarks = append(r.Remarks, "set for the agent: "+strings.Join(c.set, ", "))
 	}
 	for _, h := range c.denied {

@@ -39,7 +39,8 @@
 //
 // [Replay] follows section 6 of the document over [Materials], of which [Archive]
 // is one in memory that is filled from the ledger of the job. It folds the same
-// events by the same state as the machine, and never calls anything. Who may
+// events by the same state as the machine, and never calls anything; in
+// reexecute [ReplayOptions.Again] may, with the calls that [Rerun.Call] makes. Who may
 // replay, the audit of its steps and the halts are for the shell: the [Result]
 // says what a halt binds to, and what approvals to force on must be about.
 package job

@@ -42,47 +42,68 @@ func (m *Machine) run() error {
 // agentCall is the call of the selected agent. Its own calls stand under it.
 func (m *Machine) agentCall() effect.Call {
 	a, _ := m.agent()
-	class, _ := a.class()
-	n := int64(len(m.s.steps)) - 1
-	input, err := canon.Encode(m.input(), canon.MACEFixed9)
+	c, err := m.s.asks(m.routed, m.tries).to(a)
 	if err != nil {
 		panic("job: " + err.Error()) // it is made of what was written
 	}
+	return c
+}
+
+// question is what an agent is asked, whichever way it is called.
+type question struct {
+	data  canon.Value
+	input canon.Value
+}
+
+// asks returns what the selected agent is asked in the iteration that is under
+// way, after so many calls that failed.
+func (s *state) asks(routed RouteOutput, tries int64) question {
+	n := int64(len(s.steps)) - 1
+	b := s.brain.State
+	return question{
+		data: canon.Object(
+			canon.M("agent", canon.String(routed.Selected)),
+			canon.M("attempt", canon.Int(tries)),
+			canon.M("depth", canon.Int(routed.Depth)),
+			canon.M("hints", s.brain.Hints().Value()),
+			canon.M("iteration", canon.Int(n)),
+			canon.M("iteration_id", canon.String(s.steps[n].id)),
+			canon.M("seed", drawValue(s.Seed.Draw(drawLabel, uint64(n))).Get("value")),
+			canon.M("timeout_ms", canon.Int(s.rules.AgentTimeoutMS)),
+			canon.M("token_budget", canon.Int(routed.Tokens))),
+		// The query and what the job remembers about it, all of it redacted.
+		input: canon.Object(
+			canon.M("action", canon.String(routed.Action)),
+			canon.M("context", array(b.Context.Items, Consolidated.value)),
+			canon.M("episodes", array(s.Episodes.Query(Query{Text: s.Query}), Ranked.Value)),
+			canon.M("job_id", canon.String(s.JobID)),
+			canon.M("query_text", canon.String(s.Query)),
+			canon.M("sem_snapshot_hash", canon.String(s.Semantic.Hash())),
+			canon.M("working_memory", array(b.Working, Memory.value))),
+	}
+}
+
+// to returns the call that puts the question to an agent.
+func (q question) to(a Agent) (effect.Call, error) {
+	class, err := a.class()
+	if err != nil {
+		return effect.Call{}, err
+	}
+	input, err := canon.Encode(q.input, canon.MACEFixed9)
+	if err != nil {
+		return effect.Call{}, err
+	}
 	transport, err := canon.Encode(a.Transport, canon.MACEFixed9)
 	if err != nil {
-		panic("job: " + err.Error())
+		return effect.Call{}, err
 	}
 	return effect.Call{
-		Kind: a.Transport.Get("kind").Str(), Name: a.Node, Class: class,
-		Data: canon.Object(
-			canon.M("agent", canon.String(a.Node)),
-			canon.M("attempt", canon.Int(m.tries)),
-			canon.M("depth", canon.Int(m.routed.Depth)),
-			canon.M("hints", m.s.brain.Hints().Value()),
-			canon.M("iteration", canon.Int(n)),
-			canon.M("iteration_id", canon.String(m.s.steps[n].id)),
-			canon.M("seed", drawValue(m.s.Seed.Draw(drawLabel, uint64(n))).Get("value")),
-			canon.M("timeout_ms", canon.Int(m.s.rules.AgentTimeoutMS)),
-			canon.M("token_budget", canon.Int(m.routed.Tokens))),
+		Kind: a.Transport.Get("kind").Str(), Name: a.Node, Class: class, Data: q.data,
 		Contents: []ledger.Content{
 			{Name: InputContent, Type: "application/json", Bytes: input},
 			{Name: TransportContent, Type: "application/json", Bytes: transport},
 		},
-	}
-}
-
-// input returns what an agent is given: the query and what the job remembers
-// about it, all of it redacted.
-func (m *Machine) input() canon.Value {
-	b := m.s.brain.State
-	return canon.Object(
-		canon.M("action", canon.String(m.routed.Action)),
-		canon.M("context", array(b.Context.Items, Consolidated.value)),
-		canon.M("episodes", array(m.s.Episodes.Query(Query{Text: m.s.Query}), Ranked.Value)),
-		canon.M("job_id", canon.String(m.s.JobID)),
-		canon.M("query_text", canon.String(m.s.Query)),
-		canon.M("sem_snapshot_hash", canon.String(m.s.Semantic.Hash())),
-		canon.M("working_memory", array(b.Working, Memory.value)))
+	}, nil
 }
 
 // answered takes what came back from an agent.

@@ -134,7 +134,11 @@ func (d Divergence) Value(seed det.Seed) canon.Value {
 // profile of the document (M-63, M-97): {profile, differences: [{pointer,
 // recorded, replayed}]}. What one side does not have is left out.
 func Diff(recorded, replayed canon.Value) canon.Value {
-	list := canon.Diff(recorded, replayed, 0)
+	return Differences(canon.Diff(recorded, replayed, 0))
+}
+
+// Differences writes differences as [Diff] does: what was recorded is their A.
+func Differences(list []canon.Difference) canon.Value {
 	return canon.Object(
 		canon.M("differences", array(list, func(d canon.Difference) canon.Value {
 			return canon.Object(canon.M("pointer", canon.String(d.Pointer)), canon.M("recorded", d.A), canon.M("replayed", d.B))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/det"
+	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
 )
@@ -60,12 +61,45 @@ func ParseMode(s string) (Mode, error) {
 	}
 }
 
-// Rerun is an iteration whose agent is asked again.
+// Rerun is a call of an agent that may be made again.
 type Rerun struct {
 	Iteration string // iteration_id
 	Node      string
+	Attempt   int64       // calls of the agent in that iteration that failed before
 	Input     canon.Value // router_input_snapshot
 	Recorded  canon.Value // the output that was kept; absent: none
+	Failed    string      // the code with which the agent failed; empty: it answered
+
+	asks question
+}
+
+// Call returns the call as the engine makes it now, out of the state that the
+// replay has come to. The recorded one must equal it.
+func (q Rerun) Call(a Agent) (effect.Call, error) {
+	if a.Node != q.Node {
+		return effect.Call{}, fault.New(ErrSpec, "job.Rerun.Call", "%s was asked, and not %s", q.Node, a.Node)
+	}
+	return q.asks.to(a)
+}
+
+// Ran is what came of an agent that ran again.
+type Ran struct {
+	// Asked is what was asked otherwise than then, in its order: of the agent,
+	// or by the agent of its models and tools. What follows from that is no
+	// difference of its own.
+	Asked []Asked
+	// Output is what the agent answered. Failed is the code with which it
+	// failed instead.
+	Output []byte
+	Failed fault.Code
+	// Mocked says that mocks stood in for its models or tools.
+	Mocked bool
+}
+
+// Asked is a request that comes out differently.
+type Asked struct {
+	What string      // of whom: agent_call, model, http, mcp, …
+	Diff canon.Value // [Diff] or [Differences]
 }
 
 // ReplayOptions say how a job is replayed. The zero options are an audit.
@@ -76,11 +110,12 @@ type ReplayOptions struct {
 	// not kept. It is asked in audit and reexecute only, and makes the result
 	// non-authoritative. A mock that says something else is a difference.
 	Mock func(Rerun) ([]byte, bool)
-	// Again runs an agent again, in reexecute only, and returns its output; ok is
-	// false for an agent that is not to run. How is for the caller: its models and
-	// tools answer from the journal or from mocks. The output is redacted as that
-	// of the run was, before it is compared.
-	Again func(Rerun) (output []byte, ok bool, err error)
+	// Again runs an agent again, in reexecute only; nil is for an agent that is
+	// not to run. How is for the caller: its models and tools answer from the
+	// journal or from mocks. The output is redacted as that of the run was, before
+	// it is compared. An error says that the agent could not be run, and ends the
+	// replay.
+	Again func(Rerun) (*Ran, error)
 	// Live says that somebody was called to answer: the result is then
 	// non-authoritative (M-62), whatever the mode.
 	Live func() bool
@@ -206,6 +241,8 @@ type replayer struct {
 	forced bool // the first divergence may be passed
 	mocked bool
 	reran  bool
+	routed RouteOutput // of the iteration that is replayed
+	fresh  bool        // mocks stood in for models and tools of agents that ran again
 }
 
 func (r *replayer) run() error {
@@ -459,6 +496,7 @@ func (r *replayer) authority() {
 		{r.result.Mode == Reexecute, "reexecute is a test"},
 		{r.mocked, "mocks stood in for outputs that were not kept"},
 		{r.reran, "agents ran again"},
+		{r.fresh, "mocks stood in for models and tools"},
 		{r.o.Live != nil && r.o.Live(), "live calls were made"},
 		{r.o.Force, "force-continue was asked for"},
 	} {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/det"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
 )
@@ -102,6 +103,8 @@ func (r *replayer) iterations() error {
 			err = r.router(s, e)
 		case EventTick:
 			err = r.tick(s, e, out)
+		case AgentException:
+			err = r.failed(s, e)
 		case EventOutput:
 			out, err = r.output(s)
 		case EventEpisode:
@@ -158,6 +161,7 @@ func (r *replayer) router(s *state, e Event) error {
 	if err := r.compare("router_output", it, it.Router, now.Value()); err != nil {
 		return err
 	}
+	r.routed = now
 	// The event says the same as the trace, or one of them was changed.
 	if err := r.compare("router_event", it, e.Payload, canon.Object(
 		canon.M("iteration_id", canon.String(it.ID)),
@@ -175,7 +179,8 @@ func (r *replayer) output(s *state) (*AgentOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	again := Rerun{Iteration: it.ID, Node: s.steps[len(s.steps)-1].node, Input: it.Input, Recorded: it.Output}
+	again := r.rerun(s, it)
+	again.Recorded = it.Output
 	b, err := r.persisted(it)
 	if errors.Is(err, ErrNoMaterial) {
 		if b, err = r.mock(s, it, again); err != nil {
@@ -183,12 +188,7 @@ func (r *replayer) output(s *state) (*AgentOutput, error) {
 		}
 	}
 	if err == nil && r.o.Again != nil {
-		var fresh []byte
-		var ok bool
-		if fresh, ok, err = r.o.Again(again); err == nil && ok {
-			r.reran = true
-			b, err = r.kept(s, fresh)
-		}
+		b, err = r.again(s, it, again, b)
 	}
 	if err != nil {
 		return nil, err
@@ -208,6 +208,106 @@ func (r *replayer) output(s *state) (*AgentOutput, error) {
 		recorded = out.Value()
 	}
 	return &out, r.compare("agent_output", it, recorded, out.Value())
+}
+
+// rerun returns the call of an agent that the iteration has come to.
+func (r *replayer) rerun(s *state, it Iteration) Rerun {
+	tries := int64(len(s.work.failures))
+	return Rerun{Iteration: it.ID, Node: s.steps[len(s.steps)-1].node, Attempt: tries, Input: it.Input, asks: s.asks(r.routed, tries)}
+}
+
+// again runs the agent of an iteration again, if it is to run, and returns the
+// output that the replay goes on with: the fresh one, or that of then if there
+// is none and those who may have agreed to go on.
+func (r *replayer) again(s *state, it Iteration, q Rerun, then []byte) ([]byte, error) {
+	ran, err := r.ran(it, q)
+	if err != nil || ran == nil || ran.Output == nil && ran.Failed == nil {
+		return then, err
+	}
+	if ran.Failed == nil {
+		b, err := r.kept(s, ran.Output)
+		if err == nil || !errors.Is(err, ErrOutput) {
+			return b, err
+		}
+		ran.Failed = ErrOutput
+	}
+	recorded := q.Recorded
+	if recorded.IsZero() { // it was not kept, but its digest was
+		recorded = canon.Object(canon.M("digest", canon.String(it.Digest.String())))
+	}
+	return then, r.compare("agent_output", it, recorded, failure(ran.Failed.Error()))
+}
+
+// failed runs again an agent that failed then. One that gave no answer in time
+// is not waited for once more.
+func (r *replayer) failed(s *state, e Event) error {
+	if r.o.Again == nil || !s.work.open {
+		return nil
+	}
+	t, err := ParseAPTEvent(e.Payload)
+	if err != nil {
+		return broken(err, "", "event %s is not of its form", e.Stamp.ID)
+	}
+	it, err := r.line(len(s.steps) - 1)
+	if err != nil {
+		return err
+	}
+	q := r.rerun(s, it)
+	if t.Node != q.Node {
+		return nil
+	}
+	q.Failed = t.Payload.ErrorCode
+	ran, err := r.ran(it, q)
+	if err != nil || ran == nil || ran.Output == nil && ran.Failed == nil {
+		return err
+	}
+	now := canon.Value{}
+	if ran.Failed == nil {
+		b, err := r.kept(s, ran.Output)
+		if err == nil {
+			now, err = canon.Parse(b)
+		}
+		switch {
+		case errors.Is(err, ErrOutput), err == nil && s.refuses(b, e.Stamp.At):
+			ran.Failed = ErrOutput
+		case err != nil:
+			return err
+		}
+	}
+	if ran.Failed != nil {
+		now = failure(ran.Failed.Error())
+	}
+	return r.compare("agent_output", it, failure(q.Failed), now)
+}
+
+// refuses reports whether no tick can take an output, so that it was none.
+func (s *state) refuses(kept []byte, at det.Instant) bool {
+	out, err := parseKept(kept)
+	if err == nil {
+		_, _, err = s.brain.Tick(s.tick(at, &out))
+	}
+	return err != nil
+}
+
+// failure stands in diffs for the output of an agent that gave none.
+func failure(code string) canon.Value {
+	return canon.Object(canon.M("error_code", canon.String(code)))
+}
+
+// ran runs an agent again and compares what was asked on the way; nil: it is
+// not to run.
+func (r *replayer) ran(it Iteration, q Rerun) (*Ran, error) {
+	ran, err := r.o.Again(q)
+	if err != nil || ran == nil {
+		return nil, err
+	}
+	r.reran, r.fresh = true, r.fresh || ran.Mocked
+	for _, a := range ran.Asked {
+		if err := r.compared(Step{Name: "agent_request", Subject: it.ID, Note: a.What, Diff: a.Diff}, ErrDivergence, it.Number, "agent_request"); err != nil {
+			return nil, err
+		}
+	}
+	return ran, nil
 }
 
 // mock returns what stands in for an output that was not kept. In production

@@ -334,7 +334,7 @@ func (s *Summary) Value() canon.Value {
 		canon.M("commits_replayed", canon.Int(s.Commits)),
 		canon.M("head_commit", head),
 		canon.M("head_seq", canon.Int(s.HeadSeq)),
-		canon.M("compiler_versions_seen", namesValue(s.Compilers)),
+		canon.M("compiler_versions_seen", canon.Strings(s.Compilers)),
 		canon.M("rejected_proposals", canon.Int(s.Rejections)),
 		canon.M("pending_approvals", canon.Int(s.Pending)),
 		canon.M("delegations", canon.Int(s.Delegations)),

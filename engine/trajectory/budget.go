@@ -77,5 +77,5 @@ func ParseBudget(v canon.Value) (Budget, error) {
 		WallClockMS:   r.uint("wall_clock_ms", 64),
 		USDMillicents: r.uint("usd_millicents", 64),
 	}
-	return b, r.err
+	return b, r.Err
 }

@@ -48,8 +48,8 @@ func ParseBundle(v canon.Value) (Bundle, error) {
 	const op = "trajectory.ParseBundle"
 	r := newRecord(v, ErrBundle, op, "a policy bundle", "policy", "issuer_pubkey", "signature")
 	issuer, signature := r.hex("issuer_pubkey", 32), r.hex("signature", 64)
-	if r.err != nil {
-		return Bundle{}, r.err
+	if r.Err != nil {
+		return Bundle{}, r.Err
 	}
 	policy, err := ParsePolicy(v.Get("policy"))
 	if err != nil {

@@ -157,53 +157,53 @@ func ParseCharter(v canon.Value) (*Charter, error) {
 		"agents", "channels", "compiler_version", "gate_irreversible", "max_steps", "parent", "policies",
 		"policy_issuers", "risk_at", "roots", "roster", "signer", "task", "tools", "writs")
 	c := &Charter{
-		Task:             r.text("task", 4*maxTask),
-		Compiler:         r.name("compiler_version"),
+		Task:             r.Text("task", 4*maxTask),
+		Compiler:         r.Name("compiler_version"),
 		Signer:           r.key("signer"),
 		Roots:            r.keys("roots"),
 		Issuers:          r.keys("policy_issuers"),
-		GateIrreversible: r.bool("gate_irreversible"),
-		RiskAt:           Risk(r.text("risk_at", maxName)),
+		GateIrreversible: r.Bool("gate_irreversible"),
+		RiskAt:           Risk(r.Text("risk_at", canon.MaxName)),
 		MaxSteps:         int64(r.uint("max_steps", 32)),
 	}
-	if r.err != nil {
-		return nil, r.err
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	if p := v.Get("parent"); !p.IsNull() {
 		s := r.sub("parent", "proposal_id", "trajectory_id")
-		c.Parent = &Descent{Trajectory: s.digest("trajectory_id"), Proposal: s.digest("proposal_id")}
-		r.wrap("parent", s.err)
+		c.Parent = &Descent{Trajectory: s.Digest("trajectory_id"), Proposal: s.Digest("proposal_id")}
+		r.Take("parent", s.Err)
 	}
-	for _, e := range r.list("writs", maxList) {
+	for _, e := range r.List("writs", maxList) {
 		w, err := ParseWrit(e)
-		r.wrap("writs", err)
+		r.Take("writs", err)
 		c.Writs = append(c.Writs, &w)
 	}
-	for _, e := range r.list("agents", MaxAgents) {
+	for _, e := range r.List("agents", MaxAgents) {
 		a, err := parseAgent(e)
-		r.wrap("agents", err)
+		r.Take("agents", err)
 		c.Agents = append(c.Agents, a)
 	}
-	for _, e := range r.list("channels", maxList) {
+	for _, e := range r.List("channels", maxList) {
 		ch, err := parseChannel(e)
-		r.wrap("channels", err)
+		r.Take("channels", err)
 		c.Channels = append(c.Channels, ch)
 	}
 	var bundles []Bundle
-	for _, e := range r.list("policies", MaxPolicies) {
+	for _, e := range r.List("policies", MaxPolicies) {
 		b, err := parseCharterBundle(e)
-		r.wrap("policies", err)
+		r.Take("policies", err)
 		bundles = append(bundles, b)
 	}
 	var err error
 	c.Policies, err = NewPolicySet(bundles...)
-	r.wrap("policies", err)
+	r.Take("policies", err)
 	c.Roster, err = govern.ParseRoster(v.Get("roster"))
-	r.wrap("roster", err)
+	r.Take("roster", err)
 	c.Registry, err = ParseRegistry(v.Get("tools"))
-	r.wrap("tools", err)
-	if r.err != nil {
-		return nil, r.err
+	r.Take("tools", err)
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	return c, c.Check()
 }
@@ -364,34 +364,34 @@ func (a Agent) value() canon.Value {
 func parseAgent(v canon.Value) (Agent, error) {
 	r := newRecord(v, ErrCharter, "trajectory.ParseCharter", "an agent", "conversational", "model", "name", "params", "prompt", "skill", "writ_id")
 	a := Agent{
-		Name: r.name("name"), Writ: r.digest("writ_id"), Prompt: r.text("prompt", maxPrompt),
-		Conversational: r.bool("conversational"),
+		Name: r.Name("name"), Writ: r.Digest("writ_id"), Prompt: r.Text("prompt", maxPrompt),
+		Conversational: r.Bool("conversational"),
 	}
 	switch m := v.Get("model"); {
 	case m.IsNull():
 	case m.Get("kind").Str() == "":
-		r.fail("the model of agent %q has no kind", a.Name)
+		r.Fail("the model of agent %q has no kind", a.Name)
 	default:
 		a.Model = m
 	}
 	if s := v.Get("skill"); !s.IsNull() {
 		skill, err := ParseSkill(s)
-		r.wrap("skill", err)
+		r.Take("skill", err)
 		a.Skill = &skill
 	}
-	for _, e := range r.list("params", maxList) {
+	for _, e := range r.List("params", maxList) {
 		if e.Len() != 2 {
-			r.fail("a parameter of agent %q is not [key, value]", a.Name)
+			r.Fail("a parameter of agent %q is not [key, value]", a.Name)
 			continue
 		}
 		key, ok := e.At(0).AsString()
 		value, ok2 := e.At(1).AsString()
 		if !ok || !ok2 {
-			r.fail("a parameter of agent %q is not [key, value]", a.Name)
+			r.Fail("a parameter of agent %q is not [key, value]", a.Name)
 		}
 		a.Params = append(a.Params, Binding{Key: key, Value: value})
 	}
-	return a, r.err
+	return a, r.Err
 }
 
 // maxPrompt is the size limit of the text that an agent's model begins with.
@@ -416,24 +416,24 @@ func (c Channel) value() canon.Value {
 
 func parseChannel(v canon.Value) (Channel, error) {
 	r := newRecord(v, ErrCharter, "trajectory.ParseCharter", "a channel", "name", "quorums")
-	c := Channel{Name: r.name("name")}
-	for _, e := range r.list("quorums", maxList) {
+	c := Channel{Name: r.Name("name")}
+	for _, e := range r.List("quorums", maxList) {
 		s := newRecord(e, ErrCharter, "trajectory.ParseCharter", "a quorum", "need", "roles", "rule")
 		q := govern.Quorum{Need: int(s.uint("need", 31))}
-		for _, n := range s.names("roles", maxList) {
+		for _, n := range s.Names("roles", maxList) {
 			q.Roles = append(q.Roles, govern.Role(n))
 		}
-		switch rule := s.name("rule"); rule {
+		switch rule := s.Name("rule"); rule {
 		case govern.Veto.String():
 		case govern.Majority.String():
 			q.Rule = govern.Majority
 		default:
-			s.fail("there is no rule %q for a quorum", rule)
+			s.Fail("there is no rule %q for a quorum", rule)
 		}
-		r.wrap("quorums", s.err)
+		r.Take("quorums", s.Err)
 		c.Quorums = append(c.Quorums, q)
 	}
-	return c, r.err
+	return c, r.Err
 }
 
 // parseCharterBundle reads a bundle as [Bundle.Value] writes it, unsigned ones
@@ -465,9 +465,9 @@ func keyValue(k sign.PublicKey) canon.Value {
 func keysValue(list []sign.PublicKey) canon.Value { return values(list, keyValue) }
 
 // keys reads a list of public keys.
-func (r *record) keys(name string) []sign.PublicKey {
+func (r record) keys(name string) []sign.PublicKey {
 	var out []sign.PublicKey
-	for _, e := range r.list(name, maxList) {
+	for _, e := range r.List(name, maxList) {
 		raw, err := hex.DecodeString(e.Str())
 		if err == nil {
 			var k sign.PublicKey
@@ -475,7 +475,7 @@ func (r *record) keys(name string) []sign.PublicKey {
 				out = append(out, k)
 			}
 		}
-		r.wrap(name, err)
+		r.Take(name, err)
 	}
 	return out
 }

@@ -144,37 +144,37 @@ func (c *Commit) Entry(name string, contents ...ledger.Content) (ledger.Decision
 func ParseCommit(body canon.Value) (Commit, canon.Digest, error) {
 	const op = "trajectory.ParseCommit"
 	outer := newRecord(body.Get("data"), ErrCommit, op, "a commit", "body", "id")
-	id := outer.digest("id")
+	id := outer.Digest("id")
 	r := outer.sub("body", "attached?", "budget_cost", "compensates?", "compiler_version", "intent_id", "observations",
 		"parent", "policy_set_hash", "policy_trace", "proposal_id", "routing_evidence?", "seq", "signature", "trajectory_id", "writ_id")
 	c := Commit{
-		Trajectory: r.digest("trajectory_id"), Proposal: r.digest("proposal_id"), Intent: r.digest("intent_id"),
-		Writ: r.digest("writ_id"), Seq: int64(r.uint("seq", 53)), Compiler: r.name("compiler_version"),
-		PolicySet: r.digest("policy_set_hash"), Observations: r.v.Get("observations"),
-		Routing: r.v.Get("routing_evidence"), Attached: r.v.Get("attached"),
+		Trajectory: r.Digest("trajectory_id"), Proposal: r.Digest("proposal_id"), Intent: r.Digest("intent_id"),
+		Writ: r.Digest("writ_id"), Seq: int64(r.uint("seq", 53)), Compiler: r.Name("compiler_version"),
+		PolicySet: r.Digest("policy_set_hash"), Observations: r.Value.Get("observations"),
+		Routing: r.Value.Get("routing_evidence"), Attached: r.Value.Get("attached"),
 	}
-	if p := r.list("parent", 1); len(p) == 1 {
+	if p := r.List("parent", 1); len(p) == 1 {
 		d, err := canon.ParseDigest(p[0].Str())
-		r.wrap("parent", err)
+		r.Take("parent", err)
 		c.Parent = d
 	}
-	if r.v.Has("compensates") {
-		c.Compensates = r.digest("compensates")
+	if r.Value.Has("compensates") {
+		c.Compensates = r.Digest("compensates")
 	}
-	if !r.v.Get("signature").IsNull() {
+	if !r.Value.Get("signature").IsNull() {
 		c.Signature = r.hex("signature", 64)
 	}
 	var err error
-	c.Trace, err = ParseTrace(r.v.Get("policy_trace"))
-	r.wrap("policy_trace", err)
-	cost, err := Lower(r.v.Get("budget_cost"))
-	r.wrap("budget_cost", err)
+	c.Trace, err = ParseTrace(r.Value.Get("policy_trace"))
+	r.Take("policy_trace", err)
+	cost, err := Lower(r.Value.Get("budget_cost"))
+	r.Take("budget_cost", err)
 	c.Cost, err = ParseBudget(cost)
-	r.wrap("budget_cost", err)
+	r.Take("budget_cost", err)
 	c.Delta, err = ledger.ParseDelta(body.Get("delta"))
-	r.wrap("delta", err)
-	if outer.err != nil || r.err != nil {
-		return c, id, fault.Wrap(ErrCommit, op, firstOf(outer.err, r.err), "the commit")
+	r.Take("delta", err)
+	if outer.Err != nil || r.Err != nil {
+		return c, id, fault.Wrap(ErrCommit, op, firstOf(outer.Err, r.Err), "the commit")
 	}
 	if got, err := c.ID(); err != nil || got != id {
 		return c, id, fault.New(ErrCommit, op, "the commit says that it is %s, and its body is %s", id, got)

@@ -116,7 +116,7 @@ func basicPlane(b []byte) bool {
 func (r *commitReader) compilerAt(s *scanner) string {
 	raw := s.value()
 	if !s.ok || !bytes.Equal(raw, r.compiler) {
-		if len(raw) < 3 || len(raw)-2 > maxName || raw[0] != '"' || bytes.IndexByte(raw, '\\') >= 0 {
+		if len(raw) < 3 || len(raw)-2 > canon.MaxName || raw[0] != '"' || bytes.IndexByte(raw, '\\') >= 0 {
 			s.ok = false
 			return ""
 		}

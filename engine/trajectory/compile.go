@@ -162,7 +162,7 @@ type attempt struct {
 // is cut to what an entry holds.
 func refused(name Gate, r *Rejection) *Rejection {
 	r.Gate = name
-	r.Tool = fit(r.Tool, maxName)
+	r.Tool = fit(r.Tool, canon.MaxName)
 	r.Detail = fit(r.Detail, maxText)
 	return r
 }

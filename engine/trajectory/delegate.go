@@ -195,7 +195,7 @@ func (m *Machine) handedBack(a *agent, report canon.Value) ([]ledger.Decision, e
 		canon.M("final_answer", lifted),
 		canon.M("proposal_id", canon.String(a.act.id.String())),
 		canon.M("spent", cost.liftedValue()),
-		canon.M("status", canon.String(cut(report.Get("status").Str(), maxName))),
+		canon.M("status", canon.String(cut(report.Get("status").Str(), canon.MaxName))),
 	))}
 	m.history = append(m.history, committed{proposal: a.act.id, intent: a.act.intentID, tool: a.act.tool.Name, effect: EffectExternal, delegate: d.id})
 	a.answer(a.act.call, said(lifted))

@@ -85,22 +85,22 @@ func ParseIntent(v canon.Value) (Intent, error) {
 	r := newRecord(v, ErrIntent, "trajectory.ParseIntent", "an intent",
 		"args", "author", "kind", "nonce", "parent_commit", "rationale", "target")
 	i := Intent{
-		Author:    r.name("author"),
-		Kind:      IntentKind(r.name("kind")),
-		Target:    r.text("target", maxName),
+		Author:    r.Name("author"),
+		Kind:      IntentKind(r.Name("kind")),
+		Target:    r.Text("target", canon.MaxName),
 		Args:      r.args("args"),
-		Rationale: r.text("rationale", maxText),
+		Rationale: r.Text("rationale", maxText),
 		Nonce:     r.nonce("nonce"),
 	}
 	if !v.Get("parent_commit").IsNull() {
-		parent := r.digest("parent_commit")
+		parent := r.Digest("parent_commit")
 		i.Parent = &parent
 	}
 	if !i.Kind.known() {
-		r.fail("%q is no kind of intent", i.Kind)
+		r.Fail("%q is no kind of intent", i.Kind)
 	}
-	if r.err != nil {
-		return Intent{}, r.err
+	if r.Err != nil {
+		return Intent{}, r.Err
 	}
 	return i, nil
 }
@@ -109,8 +109,8 @@ func ParseIntent(v canon.Value) (Intent, error) {
 // not that of the body.
 func ParseIntentEntry(v canon.Value) (Intent, error) {
 	r := newNamed(v, ErrIntent, "trajectory.ParseIntentEntry", "an intent")
-	if r.err != nil {
-		return Intent{}, r.err
+	if r.Err != nil {
+		return Intent{}, r.Err
 	}
 	i, err := ParseIntent(v.Get("body"))
 	if err != nil {
@@ -118,25 +118,25 @@ func ParseIntentEntry(v canon.Value) (Intent, error) {
 	}
 	i.Routing = r.routing()
 	id, err := i.ID()
-	r.wrap("body", err)
+	r.Take("body", err)
 	r.same(id)
-	if r.err != nil {
-		return Intent{}, r.err
+	if r.Err != nil {
+		return Intent{}, r.Err
 	}
 	return i, nil
 }
 
 // args reads lifted arguments.
-func (r *record) args(name string) canon.Value {
-	v := r.v.Get(name)
+func (r record) args(name string) canon.Value {
+	v := r.Value.Get(name)
 	if _, err := Lower(v); err != nil {
-		r.wrap(name, err)
+		r.Take(name, err)
 		return v
 	}
 	b, err := canon.Encode(v, canon.Native)
-	r.wrap(name, err)
+	r.Take(name, err)
 	if len(b) > maxArgs {
-		r.fail("the arguments are %d bytes long; at most %d are allowed", len(b), maxArgs)
+		r.Fail("the arguments are %d bytes long; at most %d are allowed", len(b), maxArgs)
 	}
 	return v
 }
@@ -150,23 +150,23 @@ func named(id canon.Digest, body, routing canon.Value) canon.Value {
 	)
 }
 
-func newNamed(v canon.Value, code fault.Code, op, what string) *record {
+func newNamed(v canon.Value, code fault.Code, op, what string) record {
 	return newRecord(v, code, op, what, "body", "id", "routing_evidence?")
 }
 
 // routing reads the routing evidence that stands beside a body.
-func (r *record) routing() canon.Value {
-	v := r.v.Get("routing_evidence")
+func (r record) routing() canon.Value {
+	v := r.Value.Get("routing_evidence")
 	if !v.IsZero() {
-		r.wrap("routing_evidence", CheckRouting(v))
+		r.Take("routing_evidence", CheckRouting(v))
 	}
 	return v
 }
 
 // same refuses a record whose id is not the one computed.
-func (r *record) same(id canon.Digest) {
-	if claimed := r.digest("id"); claimed != id {
-		r.fail("%s claims the id %s and is %s", r.what, claimed, id)
+func (r record) same(id canon.Digest) {
+	if claimed := r.Digest("id"); claimed != id {
+		r.Fail("%s claims the id %s and is %s", r.What, claimed, id)
 	}
 }
 

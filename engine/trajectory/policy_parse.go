@@ -79,8 +79,8 @@ func (p *parser) name(at string, v canon.Value, forbidden string) (string, error
 	switch {
 	case err != nil:
 		return "", err
-	case s == "" || len(s) > maxName:
-		return "", p.fail(at, "the name has %d bytes, want 1 to %d", len(s), maxName)
+	case s == "" || len(s) > canon.MaxName:
+		return "", p.fail(at, "the name has %d bytes, want 1 to %d", len(s), canon.MaxName)
 	case strings.ContainsAny(s, forbidden):
 		return "", p.fail(at, "%q must not contain any of %q", s, forbidden)
 	case strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):

@@ -163,8 +163,8 @@ type change struct {
 // add turns a wish into a change that the world takes.
 func (d *delta) add(c change) error {
 	const op = "trajectory.Tool.Delta"
-	if c.id == "" || len(c.id) > maxName {
-		return fault.New(ErrChange, op, "%s %s: the id has %d bytes, want 1 to %d", c.op, c.kind, len(c.id), maxName)
+	if c.id == "" || len(c.id) > canon.MaxName {
+		return fault.New(ErrChange, op, "%s %s: the id has %d bytes, want 1 to %d", c.op, c.kind, len(c.id), canon.MaxName)
 	}
 	if len(d.changes) == MaxChanges {
 		return fault.New(ErrChange, op, "more than %d changes", MaxChanges)

@@ -47,23 +47,23 @@ func (s Status) Value() canon.Value {
 func ParseStatus(v canon.Value) (Status, error) {
 	const op = "trajectory.ParseStatus"
 	s := Status{Kind: StatusKind(v.Get("kind").Str())}
-	var r *record
+	var r record
 	switch s.Kind {
 	case Staged:
 		r = newRecord(v, ErrProposal, op, "a status", "kind")
 	case Suspended:
 		r = newRecord(v, ErrProposal, op, "a status", "kind", "channel", "reason")
-		s.Channel, s.Reason = r.name("channel"), r.text("reason", maxText)
+		s.Channel, s.Reason = r.Name("channel"), r.Text("reason", maxText)
 	case Rejected:
 		r = newRecord(v, ErrProposal, op, "a status", "kind", "reason")
 		rejection, err := ParseRejection(v.Get("reason"))
-		r.wrap("reason", err)
+		r.Take("reason", err)
 		s.Rejection = &rejection
 	default:
 		return Status{}, fault.New(ErrProposal, op, "a status is an object whose kind is staged, suspended or rejected")
 	}
-	if r.err != nil {
-		return Status{}, r.err
+	if r.Err != nil {
+		return Status{}, r.Err
 	}
 	return s, nil
 }
@@ -114,17 +114,17 @@ func ParseProposal(v canon.Value) (Proposal, error) {
 	r := newRecord(v, ErrProposal, op, "a proposal", "intent_id", "plan", "policy_trace", "status", "writ_id")
 	plan := r.sub("plan", "args", "tool")
 	p := Proposal{
-		IntentID: r.digest("intent_id"), WritID: r.digest("writ_id"),
-		Tool: plan.name("tool"), Args: plan.args("args"),
+		IntentID: r.Digest("intent_id"), WritID: r.Digest("writ_id"),
+		Tool: plan.Name("tool"), Args: plan.args("args"),
 	}
-	r.wrap("plan", plan.err)
+	r.Take("plan", plan.Err)
 	var err error
 	p.Trace, err = ParseTrace(v.Get("policy_trace"))
-	r.wrap("policy_trace", err)
+	r.Take("policy_trace", err)
 	p.Status, err = ParseStatus(v.Get("status"))
-	r.wrap("status", err)
-	if r.err != nil {
-		return Proposal{}, r.err
+	r.Take("status", err)
+	if r.Err != nil {
+		return Proposal{}, r.Err
 	}
 	return p, nil
 }
@@ -133,8 +133,8 @@ func ParseProposal(v canon.Value) (Proposal, error) {
 // is not that of the body.
 func ParseProposalEntry(v canon.Value) (Proposal, error) {
 	r := newNamed(v, ErrProposal, "trajectory.ParseProposalEntry", "a proposal")
-	if r.err != nil {
-		return Proposal{}, r.err
+	if r.Err != nil {
+		return Proposal{}, r.Err
 	}
 	p, err := ParseProposal(v.Get("body"))
 	if err != nil {
@@ -142,10 +142,10 @@ func ParseProposalEntry(v canon.Value) (Proposal, error) {
 	}
 	p.Routing = r.routing()
 	id, err := p.ID()
-	r.wrap("body", err)
+	r.Take("body", err)
 	r.same(id)
-	if r.err != nil {
-		return Proposal{}, r.err
+	if r.Err != nil {
+		return Proposal{}, r.Err
 	}
 	return p, nil
 }

@@ -106,20 +106,20 @@ func (r *Rejection) Value() canon.Value {
 // ParseRejection reads what [Rejection.Value] writes.
 func ParseRejection(v canon.Value) (Rejection, error) {
 	r := newRecord(v, ErrProposal, "trajectory.ParseRejection", "a reason", "detail", "kind")
-	out := Rejection{Kind: RejectionKind(r.name("kind"))}
+	out := Rejection{Kind: RejectionKind(r.Name("kind"))}
 	switch {
-	case r.err != nil:
+	case r.Err != nil:
 	case out.Kind.Code() == nil:
-		r.fail("%q is no kind of reason", out.Kind)
+		r.Fail("%q is no kind of reason", out.Kind)
 	case out.Kind == TypeMismatch:
 		d := r.sub("detail", "detail", "tool")
-		out.Detail, out.Tool = d.text("detail", maxText), d.text("tool", maxName)
-		r.wrap("detail", d.err)
+		out.Detail, out.Tool = d.Text("detail", maxText), d.Text("tool", canon.MaxName)
+		r.Take("detail", d.Err)
 	default:
-		out.Detail = r.text("detail", maxText)
+		out.Detail = r.Text("detail", maxText)
 	}
-	if r.err != nil {
-		return Rejection{}, r.err
+	if r.Err != nil {
+		return Rejection{}, r.Err
 	}
 	return out, nil
 }

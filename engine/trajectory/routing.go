@@ -19,23 +19,23 @@ func CheckRouting(v canon.Value) error {
 	r := newRecord(v, ErrRouting, "trajectory.CheckRouting", "routing evidence",
 		"alternatives", "confidence_bps", "cost_estimate_millicents", "decision_hash", "fallback_hint?",
 		"latency_estimate_ms", "reason_codes", "selected")
-	r.names("alternatives", maxList)
-	r.names("reason_codes", maxList)
-	r.text("decision_hash", maxName)
-	r.text("selected", maxName)
+	r.Names("alternatives", maxList)
+	r.Names("reason_codes", maxList)
+	r.Text("decision_hash", canon.MaxName)
+	r.Text("selected", canon.MaxName)
 	r.uint("latency_estimate_ms", 64)
 	r.uint("cost_estimate_millicents", 64)
 	if n := r.uint("confidence_bps", 16); n > maxBPS {
-		r.fail("a confidence of %d is above %d", n, maxBPS)
+		r.Fail("a confidence of %d is above %d", n, maxBPS)
 	}
 	if v.Has("fallback_hint") {
 		f := r.sub("fallback_hint", "model?", "provider", "reason")
-		f.text("provider", maxName)
-		f.text("reason", maxText)
-		if f.v.Has("model") {
-			f.text("model", maxName)
+		f.Text("provider", canon.MaxName)
+		f.Text("reason", maxText)
+		if f.Value.Has("model") {
+			f.Text("model", canon.MaxName)
 		}
-		r.wrap("fallback_hint", f.err)
+		r.Take("fallback_hint", f.Err)
 	}
-	return r.err
+	return r.Err
 }

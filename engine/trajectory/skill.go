@@ -62,7 +62,7 @@ func (s *Skill) Value() canon.Value {
 			canon.M("default", canon.String(p.Default)),
 			canon.M("description", canon.String(p.Description)),
 			canon.M("key", canon.String(p.Key)),
-			canon.M("values", namesValue(p.Values)),
+			canon.M("values", canon.Strings(p.Values)),
 		)
 	}
 	return canon.Object(
@@ -93,38 +93,38 @@ func ParseSkill(v canon.Value) (Skill, error) {
 		"budget_cap", "ceiling", "instructions", "model_hint", "name", "params", "title", "tools", "version")
 	hint := r.sub("model_hint", "model", "provider")
 	s := Skill{
-		Name:         r.name("name"),
+		Name:         r.Name("name"),
 		Version:      uint32(r.uint("version", 32)),
-		Title:        r.text("title", maxName),
-		Instructions: r.text("instructions", maxInstructions),
+		Title:        r.Text("title", canon.MaxName),
+		Instructions: r.Text("instructions", maxInstructions),
 		Tools:        r.scopes("tools"),
 		Ceiling:      r.ceiling("ceiling"),
 		Model:        ModelHint{Provider: hint.nameOrNull("provider"), Model: hint.nameOrNull("model")},
 	}
-	r.wrap("model_hint", hint.err)
+	r.Take("model_hint", hint.Err)
 	if limit := v.Get("budget_cap"); !limit.IsNull() {
 		b, err := ParseBudget(limit)
-		r.wrap("budget_cap", err)
+		r.Take("budget_cap", err)
 		s.Cap = &b
 	}
-	for _, e := range r.list("params", maxParams) {
-		p := newRecord(e, ErrSkill, r.op, "a parameter of a skill", "default", "description", "key", "values")
+	for _, e := range r.List("params", maxParams) {
+		p := newRecord(e, ErrSkill, r.Op, "a parameter of a skill", "default", "description", "key", "values")
 		s.Params = append(s.Params, Param{
-			Key: p.name("key"), Description: p.text("description", maxText),
-			Default: p.text("default", maxText), Values: p.names("values", maxList),
+			Key: p.Name("key"), Description: p.Text("description", maxText),
+			Default: p.Text("default", maxText), Values: p.Names("values", maxList),
 		})
-		r.wrap("params", p.err)
+		r.Take("params", p.Err)
 	}
 	for i, p := range s.Params {
 		if strings.ContainsAny(p.Key, "{}") {
-			r.fail("the parameter %q has a brace in its name", p.Key)
+			r.Fail("the parameter %q has a brace in its name", p.Key)
 		}
 		if _, twice := s.param(p.Key, i); twice {
-			r.fail("the parameter %q is there twice", p.Key)
+			r.Fail("the parameter %q is there twice", p.Key)
 		}
 	}
-	if r.err != nil {
-		return Skill{}, r.err
+	if r.Err != nil {
+		return Skill{}, r.Err
 	}
 	return s, nil
 }

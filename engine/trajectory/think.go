@@ -189,15 +189,15 @@ func (m *Machine) propose(a *agent, i int, c canon.Value, rationale string) prop
 		p.intent.Args = args
 		_, err = p.intent.ID()
 	}
-	if err == nil && (name == "" || len(name) > maxName) {
+	if err == nil && (name == "" || len(name) > canon.MaxName) {
 		err = fault.New(ErrIntent, "trajectory.propose", "the call names no tool")
 	}
 	if err != nil {
 		p.intent.Args = canon.Object()
-		if name == "" || len(name) > maxName {
+		if name == "" || len(name) > canon.MaxName {
 			p.intent.Target = "unnamed"
 		}
-		p.refused = &Rejection{Kind: TypeMismatch, Tool: p.intent.Target, Detail: "the arguments cannot be read: " + cut(fault.Text(err), maxName), Gate: GateArguments}
+		p.refused = &Rejection{Kind: TypeMismatch, Tool: p.intent.Target, Detail: "the arguments cannot be read: " + cut(fault.Text(err), canon.MaxName), Gate: GateArguments}
 	}
 	return p
 }

@@ -63,7 +63,7 @@ func (m *Machine) compensate(in effect.Input) ([]ledger.Decision, error) {
 	}
 	switch {
 	case to < 0:
-		err = fault.New(govern.ErrMatter, op, "there is no commit %s", cut(act.Act().Matter.Subject, maxName))
+		err = fault.New(govern.ErrMatter, op, "there is no commit %s", cut(act.Act().Matter.Subject, canon.MaxName))
 	case act.Act().Matter.Bound != m.head:
 		err = fault.New(govern.ErrMatter, op, "more was committed since: the last commit is %s", m.head)
 	case m.undo != nil || m.busy():

@@ -36,10 +36,10 @@ func (c Ceiling) Value() canon.Value {
 	)
 }
 
-func (r *record) ceiling(name string) Ceiling {
-	s := r.sub(name, "read", "write", "external", "irreversible")
-	c := Ceiling{Read: s.bool("read"), Write: s.bool("write"), External: s.bool("external"), Irreversible: s.bool("irreversible")}
-	r.wrap(name, s.err)
+func (r record) ceiling(name string) Ceiling {
+	s := r.Sub(name, "read", "write", "external", "irreversible")
+	c := Ceiling{Read: s.Bool("read"), Write: s.Bool("write"), External: s.Bool("external"), Irreversible: s.Bool("irreversible")}
+	r.Take(name, s.Err)
 	return c
 }
 
@@ -157,41 +157,41 @@ func (w *Writ) Value() canon.Value {
 func ParseWrit(v canon.Value) (Writ, error) {
 	const op = "trajectory.ParseWrit"
 	r := newRecord(v, ErrWrit, op, "a writ", "body", "id", "signature")
-	w := Writ{ID: r.digest("id"), Signature: r.hex("signature", 64)}
-	if r.err != nil {
-		return Writ{}, r.err
+	w := Writ{ID: r.Digest("id"), Signature: r.hex("signature", 64)}
+	if r.Err != nil {
+		return Writ{}, r.Err
 	}
 	b := r.sub("body", "budget", "delegation", "effect_ceiling", "issuer", "issuer_pubkey", "nonce", "parent",
 		"subject", "subject_pubkey", "tenant_id", "time_window", "tool_scopes")
-	budget, err := ParseBudget(b.v.Get("budget"))
-	b.wrap("budget", err)
+	budget, err := ParseBudget(b.Value.Get("budget"))
+	b.Take("budget", err)
 	window := b.sub("time_window", "expires_at", "not_before")
 	bounds := b.sub("delegation", "max_depth", "may_subdivide")
 	w.Body = WritBody{
-		Issuer:     b.name("issuer"),
+		Issuer:     b.Name("issuer"),
 		IssuerKey:  b.key("issuer_pubkey"),
-		Subject:    b.name("subject"),
+		Subject:    b.Name("subject"),
 		SubjectKey: b.key("subject_pubkey"),
 		Nonce:      b.nonce("nonce"),
 		Parent:     b.digestOrNull("parent"),
-		Tenant:     b.text("tenant_id", maxName),
+		Tenant:     b.Text("tenant_id", canon.MaxName),
 		Scopes:     b.scopes("tool_scopes"),
 		Budget:     budget,
 		Ceiling:    b.ceiling("effect_ceiling"),
 		Window:     Window{NotBefore: window.uint("not_before", 64), ExpiresAt: window.uint("expires_at", 64)},
-		Delegation: Bounds{MaxDepth: bounds.uint("max_depth", 64), MaySubdivide: bounds.bool("may_subdivide")},
+		Delegation: Bounds{MaxDepth: bounds.uint("max_depth", 64), MaySubdivide: bounds.Bool("may_subdivide")},
 	}
-	b.wrap("time_window", window.err)
-	b.wrap("delegation", bounds.err)
-	if b.err != nil {
-		return Writ{}, b.err
+	b.Take("time_window", window.Err)
+	b.Take("delegation", bounds.Err)
+	if b.Err != nil {
+		return Writ{}, b.Err
 	}
 	return w, nil
 }
 
-func (r *record) key(name string) sign.PublicKey {
+func (r record) key(name string) sign.PublicKey {
 	k, err := sign.ParseKey(r.hex(name, 32))
-	r.wrap(name, err)
+	r.Take(name, err)
 	return k
 }
 

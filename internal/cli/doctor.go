@@ -36,8 +36,8 @@ func (a *app) doctorCommand() *cobra.Command {
 	var try bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check the store, the keys, the disk and the environment", GroupID: "more",
-		Long: `Check the store, the keys, the disk, which of the variables are set by which
-agents are told where their model is, and how each agent that is found here is
+		Long: `Check the store, the keys, the disk, whether a hermetic replay can be had, which
+of the variables are set by which agents are told where their model is, and how each agent that is found here is
 pointed at the recorder. Nothing is changed, and no key is printed.
 
 With --try each of these agents is started once, with an empty home of its own
@@ -56,7 +56,7 @@ No provider is reached.`,
 func (a *app) doctor(ctx context.Context, try bool) error {
 	checks := []check{{name: "program", result: checkGood, says: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}}
 	checks = append(checks, a.checkStore(ctx)...)
-	checks = append(checks, a.checkDisk(), a.checkKeys())
+	checks = append(checks, a.checkDisk(), a.checkKeys(), a.checkCell(ctx))
 	checks = append(checks, a.checkClients()...)
 	checks = append(checks, a.checkPrograms(ctx, try)...)
 	for i := range checks {
@@ -147,6 +147,19 @@ func (a *app) checkKeys() check {
 		return bad(name, err)
 	}
 	return check{name: name, result: checkGood, says: "key " + s.Public().ID().String()[:16] + " signs, under root " + k.Root().ID().String()[:16]}
+}
+
+// checkCell says whether a replay can keep its agent from the network.
+func (a *app) checkCell(ctx context.Context) check {
+	const name = "hermetic"
+	exe, err := a.executable()
+	if err != nil {
+		return bad(name, err)
+	}
+	if err := capture.TryCell(ctx, []string{exe, cellName}); err != nil {
+		return check{name: name, result: checkNote, says: "no network of its own for an agent: " + fault.Text(err) + "; a hermetic replay goes on behind a proxy that refuses, and says what was not blocked"}
+	}
+	return check{name: name, result: checkGood, says: "an agent can have a network of its own in a replay"}
 }
 
 // checkDisk writes and syncs a small file where the store is, or will be.

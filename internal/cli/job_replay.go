@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/jobs"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -19,6 +20,7 @@ import (
 type jobReplayFlags struct {
 	mode, actor, reason string
 	rerun, mocks        []string
+	sandbox             string
 	force               bool
 	approval            string
 	maxTime             time.Duration
@@ -36,8 +38,10 @@ bit for bit. Each step is appended to an audit run of its own.
 
 audit (the default) reads only. With --mock NODE=FILE an output that was not kept
 is stood in for, and the result does not count. reexecute runs agents again as
---rerun says, in a sandbox: their models answer from the record, they reach no
-network and write into a temporary folder only. production takes everything from
+--rerun says, in a sandbox: their models and tools answer from the record (or
+from --mock KIND:NAME=FILE), they reach no network and write into a temporary
+folder only. Where this system gives no such sandbox, --sandbox auto runs them all
+the same and says what they were not kept from; require refuses. production takes everything from
 the record; what is missing halts it. It needs an admin and an auditor, or the
 council.
 
@@ -61,7 +65,8 @@ is missing, 3 if something was changed, 4 if it may not be done.`,
 	fs.StringVar(&f.actor, "actor", "", "ask with this key (see keys actor; default operator)")
 	fs.StringVar(&f.reason, "reason", "", "why, for people who read the ledger")
 	fs.StringArrayVar(&f.rerun, "rerun", nil, "of reexecute: none, all, or the node or iteration whose agent runs again; may be given more than once")
-	fs.StringArrayVar(&f.mocks, "mock", nil, "an output that stands in for one that was not kept, as NODE=FILE or ITERATION=FILE")
+	fs.StringVar(&f.sandbox, "sandbox", string(capture.IsolateAuto), "of reexecute: auto or require")
+	fs.StringArrayVar(&f.mocks, "mock", nil, "an output that stands in for one that was not kept, as NODE=FILE or ITERATION=FILE; or an answer of a model or tool, as in model:chat=FILE")
 	fs.BoolVar(&f.force, "force-continue", false, "go on behind differences")
 	fs.StringVar(&f.approval, "approval", "", "the request whose votes allow it")
 	fs.DurationVar(&f.maxTime, "max-time", 0, "stop after this long; may only lower the limit of the snapshot")
@@ -73,15 +78,14 @@ is missing, 3 if something was changed, 4 if it may not be done.`,
 func (f *jobReplayFlags) request() (jobs.ReplayRequest, error) {
 	q := jobs.ReplayRequest{
 		By: jobs.Act{As: f.actor, Reason: f.reason}, Mode: job.Mode(f.mode), Force: f.force, Approval: f.approval,
-		MaxTime: f.maxTime, MaxIterations: f.maxIterations, DSR: f.dsr,
+		MaxTime: f.maxTime, MaxIterations: f.maxIterations, DSR: f.dsr, Rerun: f.rerun,
 	}
 	if f.maxTime < 0 || f.maxIterations < 0 {
 		return q, fault.New(ErrUsage, "cli.job", "limits can only be lowered, not be negative")
 	}
-	for _, r := range f.rerun {
-		if r != "none" {
-			q.Rerun = append(q.Rerun, r)
-		}
+	var err error
+	if q.Sandbox, err = capture.ParseIsolation(f.sandbox); err != nil {
+		return q, err
 	}
 	for _, m := range f.mocks {
 		name, file, ok := strings.Cut(m, "=")
@@ -157,6 +161,12 @@ func (a *app) replayed(r *jobs.Replayed, err error) {
 	if err == nil {
 		a.printf("  %s %s\n", a.out.dim("answer"), clean(r.Result.Final))
 	}
+	for _, b := range r.Sandbox.Blocked {
+		a.printf("  %s %s\n", a.out.dim("blocked"), clean(b))
+	}
+	for _, o := range r.Sandbox.Open {
+		a.printf("  %s %s\n", a.out.warn("not blocked"), clean(o))
+	}
 	for _, m := range r.Result.Missing {
 		a.printf("  %s %s\n", a.out.warn("missing"), clean(m))
 	}
@@ -196,6 +206,9 @@ func replayedValue(r *jobs.Replayed, err error) canon.Value {
 			steps[i] = s.Value()
 		}
 		v = v.With("result", r.Result.Value()).With("steps", canon.Array(steps...)).With("affected", texts(r.Result.Affected))
+	}
+	if len(r.Sandbox.Blocked)+len(r.Sandbox.Open) > 0 {
+		v = v.With("sandbox", canon.Object(canon.M("blocked", texts(r.Sandbox.Blocked)), canon.M("not_blocked", texts(r.Sandbox.Open))))
 	}
 	if len(r.Shown) > 0 {
 		shown := make([]canon.Value, len(r.Shown))

@@ -21,7 +21,25 @@ type Boundary struct {
 	s     *Session
 	path  string
 	under ledger.Ref // the entry of the enclosing call; meaningful if path is set
+	scope string     // of contents that name none; see [ledger.Content]
 }
+
+// In returns this boundary for calls whose contents, and those of their
+// outcomes, are kept in a scope of the run (see [ledger.Content]) unless they
+// name one themselves: what is to be erased together crosses together.
+func (b Boundary) In(scope string) Boundary {
+	b.scope = scope
+	return b
+}
+
+// Scope returns the scope that [Boundary.In] gave.
+func (b Boundary) Scope() string { return b.scope }
+
+// Session returns the session that is crossed into.
+func (b Boundary) Session() *Session { return b.s }
+
+// Path returns the call path that the keys of calls which cross here have.
+func (b Boundary) Path() string { return b.path }
 
 // Place returns the entry of the call that encloses this boundary; ok is false
 // at the outermost.
@@ -37,6 +55,7 @@ type Exchange struct {
 	key     effect.Key
 	call    effect.Call
 	answer  effect.Answer
+	scope   string // of contents that name none
 	started time.Time
 	record  *ledger.Opened // the recorded outcome
 	stream  *Stream
@@ -59,7 +78,7 @@ func (b Boundary) BeginLarge(ctx context.Context, c effect.Call, l *Large) (*Exc
 	if err := c.Fill(); err != nil {
 		return nil, err
 	}
-	x := &Exchange{s: s, call: c, started: s.cfg.Now()}
+	x := &Exchange{s: s, call: c, scope: b.scope, started: s.cfg.Now()}
 	x.key = effect.Key{Path: b.path, Match: c.Match}
 	s.mu.Lock()
 	place := x.key
@@ -135,9 +154,23 @@ func (x *Exchange) begin(ctx context.Context, b Boundary, l *Large) (*group, err
 		}
 	}
 	d.Refs = refs
-	ref, g, err := s.appendAll(d, contents, l)
+	ref, g, err := s.appendAll(d, within(x.scope, contents), l, x.scope)
 	x.n, x.id, x.begun = ref.N, ref.ID, g
 	return g, err
+}
+
+// within returns contents of which those that name no scope are in this one.
+func within(scope string, contents []ledger.Content) []ledger.Content {
+	if scope == "" || len(contents) == 0 {
+		return contents
+	}
+	out := slices.Clone(contents)
+	for i := range out {
+		if out[i].Scope == "" {
+			out[i].Scope = scope
+		}
+	}
+	return out
 }
 
 // sameContents reports whether the recorded attachments hold these contents.
@@ -184,7 +217,7 @@ func (x *Exchange) N() int64 { return x.n }
 
 // Under returns the boundary for calls that this call makes.
 func (x *Exchange) Under() Boundary {
-	return Boundary{s: x.s, path: x.key.Under(), under: ledger.Ref{Run: x.s.run, N: x.n, ID: x.id}}
+	return Boundary{s: x.s, path: x.key.Under(), under: ledger.Ref{Run: x.s.run, N: x.n, ID: x.id}, scope: x.scope}
 }
 
 // Forget lets go of what the call holds of its request, which the ledger has.
@@ -291,7 +324,7 @@ func (x *Exchange) end(ctx context.Context, o effect.Outcome) (int64, error) {
 			refs = refs.With(p.Name, p.Ref.Value())
 		}
 		d.Body, d.Refs = o.Body(), refs
-		for _, c := range o.Contents {
+		for _, c := range within(x.scope, o.Contents) {
 			if err := s.attach(&d, &st, c); err != nil {
 				return -1, err
 			}
@@ -341,18 +374,35 @@ const TimingName = "timing"
 // what the outcome will say beside them as far as it is known; it is staged
 // with them, for the case that the process is killed.
 func (x *Exchange) Stream(name, typ string, head canon.Value) (*Stream, error) {
-	salt, err := x.s.salts.next()
+	st, err := x.open(name, typ)
 	if err != nil {
 		return nil, err
 	}
-	st := &Stream{x: x, name: name, typ: typ, last: x.started}
-	st.w = newBlobWriter(x.s, x.s.scope, salt, typ, &st.st)
-	if st.staged, err = x.s.spool.begin(x.n, name, typ, head); err != nil {
+	st.last = x.started
+	if st.staged, err = x.s.spool.begin(x.n, name, typ, x.scope, head); err != nil {
 		return nil, err
 	}
 	x.stream = st
 	if !x.s.lazy {
 		x.begun.hurry() // the first part waits for it
+	}
+	return st, nil
+}
+
+// open returns a stream whose bytes go into the scope of the exchange.
+func (x *Exchange) open(name, typ string) (*Stream, error) {
+	salt, err := x.s.salts.next()
+	if err != nil {
+		return nil, err
+	}
+	scope, err := x.s.scopeOf(x.scope)
+	if err != nil {
+		return nil, err
+	}
+	st := &Stream{x: x, name: name, typ: typ}
+	st.w = newBlobWriter(x.s, scope, salt, typ, &st.st)
+	if x.scope != "" {
+		st.w.Apart()
 	}
 	return st, nil
 }
@@ -433,7 +483,7 @@ func (st *Stream) attach(d *ledger.Draft, to *stage) error {
 	d.Att = append(d.Att, ledger.Attachment{Name: st.name, Type: st.typ, Size: st.size, Bind: bind})
 	d.Parts = append(d.Parts, part)
 	to.chunks = append(to.chunks, st.st.chunks...)
-	return st.x.s.attach(d, to, ledger.Content{Name: TimingName, Type: ledger.TimingType, Bytes: st.timing})
+	return st.x.s.attach(d, to, ledger.Content{Name: TimingName, Type: ledger.TimingType, Bytes: st.timing, Scope: st.x.scope})
 }
 
 func (st *Stream) drop() { st.staged.end() }

@@ -34,14 +34,21 @@ func (l *Large) is(a *ledger.Attachment, salt *canon.Salt) (bool, error) {
 // needs memory for what is not stored yet.
 const maxLarge = 4
 
-func (s *Session) attachLarge(d *ledger.Draft, st *stage, l *Large) error {
+func (s *Session) attachLarge(d *ledger.Draft, st *stage, l *Large, in string) error {
 	s.large <- struct{}{}
 	defer func() { <-s.large }()
 	salt, err := s.salts.next()
 	if err != nil {
 		return err
 	}
-	w := newBlobWriter(s, s.scope, salt, l.Type, st)
+	scope, err := s.scopeOf(in)
+	if err != nil {
+		return err
+	}
+	w := newBlobWriter(s, scope, salt, l.Type, st)
+	if in != "" {
+		w.Apart()
+	}
 	n := counter{to: w}
 	if err := l.Give(&n); err != nil {
 		return err

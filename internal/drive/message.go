@@ -30,7 +30,7 @@ func (x *Exchange) Duplex(ctx context.Context, head canon.Value) error {
 		return err
 	}
 	var err error
-	x.duplex, err = x.s.spool.begin(x.n, "", "", head)
+	x.duplex, err = x.s.spool.begin(x.n, "", "", x.scope, head)
 	return err
 }
 
@@ -41,6 +41,9 @@ func (x *Exchange) Duplex(ctx context.Context, head canon.Value) error {
 func (x *Exchange) Message(name string, data canon.Value, c ledger.Content) error {
 	if x.trunk {
 		return nil
+	}
+	if c.Scope == "" {
+		c.Scope = x.scope
 	}
 	if err := x.duplex.message(name, data, c); err != nil {
 		return err
@@ -93,6 +96,7 @@ func (st *staged) message(name string, data canon.Value, c ledger.Content) error
 		canon.M("content", canon.String(c.Name)),
 		canon.M("data", data),
 		canon.M("name", canon.String(name)),
+		canon.M("scope", canon.String(c.Scope)),
 		canon.M("type", canon.String(c.Type)),
 	), canon.Native)
 	if err != nil {
@@ -124,7 +128,7 @@ func parseSaid(text, b []byte) (said, error) {
 	}
 	return said{
 		name: v.Get("name").Str(), data: v.Get("data"),
-		content: ledger.Content{Name: v.Get("content").Str(), Type: v.Get("type").Str(), Bytes: b},
+		content: ledger.Content{Name: v.Get("content").Str(), Type: v.Get("type").Str(), Bytes: b, Scope: v.Get("scope").Str()},
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/sign"
 )
 
 // ErrSealed means that a run has ended and takes nothing more. Branch from it.
@@ -76,6 +78,9 @@ func resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 	if err != nil {
 		return nil, err
 	}
+	if err := s.redeclare(ctx); err != nil {
+		return nil, errors.Join(err, s.w.close(ctx))
+	}
 	s.seen = seen
 	staged, err := readPartials(cfg.Spool, run, open)
 	if err != nil {
@@ -91,13 +96,31 @@ func resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 	return s, nil
 }
 
+// redeclare puts the key manifests beside the run that were written since it
+// was begun: the heads to come are signed with keys that only those list. A run
+// that somebody else has begun keeps the manifests that it has.
+func (s *Session) redeclare(ctx context.Context) error {
+	n := 0
+	for st, err := range s.cfg.Store.Statements(ctx, s.run, sign.ManifestType) {
+		if err != nil {
+			return err
+		}
+		if n >= len(s.cfg.Manifests) || !bytes.Equal(st.Envelope, s.cfg.Manifests[n]) {
+			return nil
+		}
+		n++
+	}
+	s.w.declare(s.cfg.Manifests[n:], n)
+	return nil
+}
+
 // interrupt closes a call that another process left open. Of its messages the
 // ledger has so many.
 func (s *Session) interrupt(ctx context.Context, n int64, k effect.Key, p *partial, messages int64) error {
 	x := &Exchange{s: s, n: n, key: k, started: s.cfg.Now()}
 	o := effect.Outcome{Status: effect.Interrupted}
 	if p != nil {
-		o.Data = p.head
+		x.scope, o.Data = p.scope, p.head
 		if err := s.messages(n, p.messages, messages); err != nil {
 			return err
 		}
@@ -113,12 +136,10 @@ func (s *Session) interrupt(ctx context.Context, n int64, k effect.Key, p *parti
 
 // refill makes the stream that the killed process had.
 func (x *Exchange) refill(p *partial) error {
-	salt, err := x.s.salts.next()
+	st, err := x.open(p.name, p.typ)
 	if err != nil {
 		return err
 	}
-	st := &Stream{x: x, name: p.name, typ: p.typ}
-	st.w = newBlobWriter(x.s, x.s.scope, salt, p.typ, &st.st)
 	x.stream = st
 	for _, f := range p.frames {
 		if _, err := st.write(f.dt, f.bytes); err != nil {

@@ -151,7 +151,7 @@ func Open(ctx context.Context, cfg Config, o Opening) (*Session, error) {
 	for _, p := range o.Refs {
 		refs = refs.With(p.Name, p.Ref.Value())
 	}
-	s.w.declare(cfg.Manifests)
+	s.w.declare(cfg.Manifests, 0)
 	_, g, err := s.append(ledger.KindOpen, body, refs, o.Contents)
 	if err == nil {
 		err = g.wait(ctx)
@@ -234,6 +234,9 @@ func (s *Session) scopeOf(name string) (blob.Scope, error) {
 
 // Run returns the id of the run.
 func (s *Session) Run() ledger.RunID { return s.run }
+
+// Reader returns a reader of the run itself, as far as it is durable.
+func (s *Session) Reader() *Reader { return NewReader(s.cfg.Store, s.run) }
 
 // At returns where the run stands, entries that are not durable yet included.
 func (s *Session) At() ledger.Position {
@@ -373,10 +376,10 @@ func (s *Session) Close(ctx context.Context) error {
 
 // append stores contents, and puts the entry that names them into the ledger.
 func (s *Session) append(kind ledger.Kind, body, refs canon.Value, contents []ledger.Content) (ledger.Ref, *group, error) {
-	return s.appendAll(ledger.Draft{Kind: kind, Body: body, Refs: refs}, contents, nil)
+	return s.appendAll(ledger.Draft{Kind: kind, Body: body, Refs: refs}, contents, nil, "")
 }
 
-func (s *Session) appendAll(d ledger.Draft, contents []ledger.Content, l *Large) (ledger.Ref, *group, error) {
+func (s *Session) appendAll(d ledger.Draft, contents []ledger.Content, l *Large, scope string) (ledger.Ref, *group, error) {
 	var st stage
 	for _, c := range contents {
 		if err := s.attach(&d, &st, c); err != nil {
@@ -384,7 +387,7 @@ func (s *Session) appendAll(d ledger.Draft, contents []ledger.Content, l *Large)
 		}
 	}
 	if l != nil {
-		if err := s.attachLarge(&d, &st, l); err != nil {
+		if err := s.attachLarge(&d, &st, l, scope); err != nil {
 			return ledger.Ref{}, nil, err
 		}
 	}

@@ -22,10 +22,10 @@ import (
 // spool is the folder in which the answers that are still coming to one run
 // are staged. All answers are written to one file, as frames:
 //
-//	0 n length head             an answer begins: JSON {head, name, type}
+//	0 n length head             an answer begins: JSON {head, name, scope, type}
 //	1 n nanoseconds length part its next bytes
 //	2 n length about length message
-//	                            a message of a duplex exchange: JSON {content, data, name, type}
+//	                            a message of a duplex exchange: JSON {content, data, name, scope, type}
 //
 // where n is the entry of the call and all numbers are unsigned varints. A
 // file that has grown large is followed by another one, and goes when the
@@ -115,13 +115,14 @@ type staged struct {
 	file *spoolFile
 }
 
-func (s *spool) begin(n int64, name, typ string, head canon.Value) (*staged, error) {
+func (s *spool) begin(n int64, name, typ, scope string, head canon.Value) (*staged, error) {
 	if s == nil {
 		return nil, nil
 	}
 	text, err := canon.Encode(canon.Object(
 		canon.M("head", head),
 		canon.M("name", canon.String(name)),
+		canon.M("scope", canon.String(scope)),
 		canon.M("type", canon.String(typ)),
 	), canon.Native)
 	if err != nil {
@@ -209,6 +210,7 @@ func (f *spoolFile) remove() {
 // partial is an answer that a killed process had staged.
 type partial struct {
 	name, typ string
+	scope     string
 	head      canon.Value
 	frames    []frame
 	messages  []said
@@ -297,7 +299,7 @@ func readFrames(r *bufio.Reader, calls map[int64]effect.Key, out map[int64]*part
 		if err != nil {
 			return fault.Wrap(ErrSpool, "drive.Recover", err, "the staged answer to entry %d", call)
 		}
-		out[call] = &partial{name: v.Get("name").Str(), typ: v.Get("type").Str(), head: v.Get("head")}
+		out[call] = &partial{name: v.Get("name").Str(), typ: v.Get("type").Str(), scope: v.Get("scope").Str(), head: v.Get("head")}
 	}
 }
 

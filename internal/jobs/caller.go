@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/keys"
@@ -39,19 +40,26 @@ type Function func(ctx context.Context, input []byte, under drive.Boundary) ([]b
 
 // calls makes the calls of one run.
 type calls struct {
-	r      *Runner
-	player *player
-	redact *transport.Redactor
-	live   drive.Caller
-	tell   func(*effect.Call)
+	r       *Runner
+	player  *player
+	redact  *transport.Redactor
+	live    drive.Caller
+	tell    func(*effect.Call)
+	key     [32]byte // of the store, for fingerprints
+	environ func(string) string
+	again   *rerun // nil: what happens, happens for the first time
 }
 
 // caller returns what makes the calls of a run.
-func (r *Runner) caller(agents []job.Agent, p *player, tell func(*effect.Call)) drive.Caller {
-	return r.calls(agents, p, tell).call
+func (r *Runner) caller(ctx context.Context, agents []job.Agent, p *player, tell func(*effect.Call)) (drive.Caller, error) {
+	c, err := r.calls(ctx, agents, p, tell)
+	if err != nil {
+		return nil, err
+	}
+	return c.call, nil
 }
 
-func (r *Runner) calls(agents []job.Agent, p *player, tell func(*effect.Call)) *calls {
+func (r *Runner) calls(ctx context.Context, agents []job.Agent, p *player, tell func(*effect.Call)) (*calls, error) {
 	w := r.World
 	w.Most = maxAnswer
 	if w.Environ == nil {
@@ -65,9 +73,16 @@ func (r *Runner) calls(agents []job.Agent, p *player, tell func(*effect.Call)) *
 		secrets = append(secrets, transport.Secrets(a.Transport)...)
 	}
 	w.More = maps.Clone(w.More)
-	c := &calls{r: r, player: p, tell: tell, redact: transport.NewRedactor(transport.Rules{Mark: redacted}, secrets, w.Environ)}
+	c := &calls{r: r, player: p, tell: tell, environ: w.Environ, redact: transport.NewRedactor(transport.Rules{Mark: redacted}, secrets, w.Environ)}
 	c.live = w.Caller()
-	return c
+	for _, a := range agents {
+		if a.Transport.Get("kind").Str() == kindExec {
+			var err error
+			c.key, err = capture.StoreKey(ctx, r.Config.Store, r.Config.Rand)
+			return c, err
+		}
+	}
+	return c, nil
 }
 
 // call makes one call. Whatever goes wrong is an outcome: what follows from it
@@ -88,7 +103,8 @@ func (c *calls) call(ctx context.Context, call *effect.Call, under drive.Boundar
 		if cause := context.Cause(ctx); cause != nil && errors.Is(cause, job.ErrAgentTimeout) {
 			err = cause
 		} else if ctx.Err() != nil {
-			return effect.Outcome{}, ctx.Err()
+			// The job is stopped, and the agent has not failed.
+			return effect.Outcome{Status: effect.Interrupted}, nil
 		}
 		return effect.Outcome{Status: effect.Error, Code: codeFor(err), Data: canon.Object(
 			canon.M("message", canon.String(c.redact.Text(strings.ToValidUTF8(fault.Text(err), "\uFFFD")))),
@@ -129,7 +145,8 @@ func (c *calls) mac(call *effect.Call) (effect.Outcome, error) {
 	return effect.Outcome{Status: effect.Error, Code: code, Data: canon.Object(canon.M("message", canon.String(fault.Text(err))))}, nil
 }
 
-// agent asks an agent.
+// agent asks an agent. What it asks others, its models and tools, stands under
+// its call, in the scope in which its own output is.
 func (c *calls) agent(ctx context.Context, call *effect.Call, under drive.Boundary) (effect.Outcome, error) {
 	t, err := canon.Parse(contentOf(call.Contents, job.TransportContent))
 	if err != nil {
@@ -139,6 +156,7 @@ func (c *calls) agent(ctx context.Context, call *effect.Call, under drive.Bounda
 	if err != nil {
 		return effect.Outcome{}, err
 	}
+	under = under.In(job.OutputScope)
 	switch call.Kind {
 	case kindScript:
 		return c.player.answer(ctx, call)
@@ -151,17 +169,27 @@ func (c *calls) agent(ctx context.Context, call *effect.Call, under drive.Bounda
 		return output(b), err
 	case kindModel:
 		return c.model(ctx, t, input, under)
+	case kindExec:
+		return c.program(ctx, call, t, input, under)
+	default:
+		return c.remote(ctx, call, t, input, under)
 	}
-	made, err := (&transport.Request{
-		Kind: call.Kind, Name: call.Name, Class: call.Class, Transport: t.Without("class", "confidence", "kind"), Arguments: input,
-		Key: call.Data.Get("iteration_id").Str(), Environ: c.r.World.Environ,
-	}).Call()
+}
+
+// remote asks an agent that is a server. The request stands under the call of
+// the agent, so that a replay can make it anew, compare it, and answer it from
+// the journal. It is recorded with the names of its secrets in their places.
+func (c *calls) remote(ctx context.Context, call *effect.Call, t canon.Value, input []byte, under drive.Boundary) (effect.Outcome, error) {
+	shown, err := request(call, t, input, func(name string) string { return capture.StandIn(name) })
 	if err != nil {
 		return effect.Outcome{}, err
 	}
-	o, err := c.live(ctx, &made, under)
+	o, err := c.under(ctx, under, shown, func() (effect.Call, error) { return request(call, t, input, c.environ) })
 	if err != nil {
 		return o, err
+	}
+	if o.Status == effect.Error && o.Code != nil {
+		return effect.Outcome{}, fault.New(o.Code, "jobs.remote", "%s: %s", call.Name, o.Data.Get("message").Str())
 	}
 	transport.Simplify(call.Kind, &o)
 	return answered(call.Kind, t, &o)
@@ -239,10 +267,11 @@ func (c *calls) model(ctx context.Context, t canon.Value, input []byte, under dr
 	if k := t.Get("key_env"); !k.IsZero() {
 		data = data.With("key_env", k)
 	}
-	o, err := c.under(ctx, under, effect.Call{
+	chat := effect.Call{
 		Kind: kindModel, Name: "chat", Class: effect.Read, Data: data,
-		Contents: []ledger.Content{{Name: "request", Type: "application/json", Bytes: b, Scope: job.OutputScope}},
-	})
+		Contents: []ledger.Content{{Name: "request", Type: "application/json", Bytes: b}},
+	}
+	o, err := c.under(ctx, under, chat, func() (effect.Call, error) { return chat, nil })
 	if err != nil || o.Status == effect.Error {
 		if o.Code != nil {
 			err = fault.New(o.Code, op, "the model")
@@ -268,8 +297,9 @@ func (c *calls) model(ctx context.Context, t canon.Value, input []byte, under dr
 	return out, err
 }
 
-// under makes a call that stands under another one.
-func (c *calls) under(ctx context.Context, under drive.Boundary, call effect.Call) (effect.Outcome, error) {
+// under makes a call that stands under another one. What is made, if it is, has
+// the secrets that the call which is recorded only names.
+func (c *calls) under(ctx context.Context, under drive.Boundary, call effect.Call, made func() (effect.Call, error)) (effect.Outcome, error) {
 	x, err := under.Begin(ctx, call)
 	if err != nil {
 		return effect.Outcome{}, err
@@ -284,15 +314,18 @@ func (c *calls) under(ctx context.Context, under drive.Boundary, call effect.Cal
 		}
 		return o, x.End(ctx, o)
 	}
-	o, err = c.live(ctx, &call, under)
-	if err != nil {
-		o = effect.Outcome{Status: effect.Error, Code: fault.CodeOf(err), Data: canon.Object()}
-	} else {
-		transport.Simplify(call.Kind, &o)
-		c.redact.Outcome(&o, false)
+	to, err := made()
+	if err == nil {
+		o, err = c.live(ctx, &to, under)
 	}
-	for i := range o.Contents {
-		o.Contents[i].Scope = job.OutputScope
+	if err != nil {
+		text := c.redact.Text(strings.ToValidUTF8(fault.Text(err), "\uFFFD"))
+		o = effect.Outcome{Status: effect.Error, Code: codeFor(err), Data: canon.Object(canon.M("message", canon.String(text)))}
+	} else {
+		if call.Kind != "mcp" { // whose answer is recorded as it came
+			transport.Simplify(call.Kind, &o)
+		}
+		c.redact.Outcome(&o, false)
 	}
 	return o, x.End(context.WithoutCancel(ctx), o)
 }

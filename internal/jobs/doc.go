@@ -19,4 +19,20 @@
 // engine's replay over what the store holds; appends each step of it to an
 // audit run of its own as it comes; and records the REPLAY_RESULT and, if
 // something is not what was signed, the halt.
+//
+// # Agents that run again
+//
+// What an agent asks of its models and tools crosses the boundary below its own
+// call, in the ledger of the job and in the scope [job.OutputScope]: a Go
+// function and an agent that is a server do so themselves, a program by the
+// recording proxies of package capture, whose addresses it finds in its
+// environment. A run of its own for each program would be a second place to
+// export, to verify and to erase.
+//
+// In reexecute the engine makes the call of an agent anew. It must equal the
+// recorded one, or else nothing below it could be found. Then the agent runs,
+// and what it asks is answered by the journal, or by mocks. A program does so in
+// a sandbox: capture gives it a network in which there are only the replaying
+// proxies, and a mount namespace keeps it from writing. What could not be had of
+// that is in [Replayed.Sandbox] and in the audit.
 package jobs

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/transport"
 	"github.com/reprise-dev/reprise/internal/yamlfile"
@@ -14,6 +15,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
 	"github.com/reprise-dev/reprise/kernel/sign"
+	"github.com/reprise-dev/reprise/store/s3blob"
 )
 
 // ErrFile means that a job file cannot be read: it is no YAML, or says what no
@@ -30,6 +32,7 @@ type Job struct {
 	Actors   []Actor
 	Script   Script
 	Title    string
+	Archive  string // the place in a bucket where it is archived when it is over
 }
 
 // Actor is somebody who may sign acts about a job, or in a tenant.
@@ -51,7 +54,7 @@ func Read(path string) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := n.Section("job_id", "seed", "title", "tenant", "input", "candidates", "agents", "snapshots", "memory", "actors", "persist", "strict")
+	s, err := n.Section("job_id", "seed", "title", "tenant", "input", "candidates", "agents", "snapshots", "memory", "actors", "persist", "strict", "archive")
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +77,7 @@ func (r *reader) path(p string) string {
 func (r *reader) basics(s yamlfile.Section) error {
 	spec := &r.job.Spec
 	seed := ""
-	for name, to := range map[string]*string{"job_id": &spec.ID, "seed": &seed, "title": &r.job.Title, "tenant": &spec.Tenant} {
+	for name, to := range map[string]*string{"job_id": &spec.ID, "seed": &seed, "title": &r.job.Title, "tenant": &spec.Tenant, "archive": &r.job.Archive} {
 		var err error
 		if *to, err = s.Text(name); err != nil {
 			return err
@@ -84,6 +87,13 @@ func (r *reader) basics(s yamlfile.Section) error {
 		return s.Fail("the member seed is missing: every decision of a job comes from it")
 	}
 	spec.Seed = det.Seed(seed)
+	if r.job.Archive != "" {
+		p, err := s3blob.ParsePlace(r.job.Archive)
+		if err != nil {
+			return s.Fail("archive: %s", fault.Text(err))
+		}
+		r.job.Archive = p.String()
+	}
 	var err error
 	if spec.Strict, err = s.Flag("strict"); err != nil {
 		return err
@@ -221,7 +231,7 @@ func (r *reader) agents(s yamlfile.Section) error {
 
 // agent reads {node, and how it is called}.
 func (r *reader) agent(n yamlfile.Node) error {
-	s, err := n.Section("node", "exec", "http", "mcp", "model", "script", "go", "env", "env_from", "dir", "class", "confidence")
+	s, err := n.Section("node", "exec", "http", "mcp", "model", "script", "go", "env", "env_from", "dir", "upstreams", "class", "confidence")
 	if err != nil {
 		return err
 	}
@@ -273,7 +283,11 @@ func (r *reader) way(s yamlfile.Section, node, way string) (canon.Value, error) 
 		if err != nil {
 			return canon.Value{}, err
 		}
-		return transport.Exec(s, r.dir, "exec", argv)
+		t, err := transport.Exec(s, r.dir, kindExec, argv)
+		if err != nil {
+			return t, err
+		}
+		return upstreams(s, t)
 	case "http":
 		return transport.HTTP(n)
 	case "mcp":
@@ -286,6 +300,29 @@ func (r *reader) way(s yamlfile.Section, node, way string) (canon.Value, error) 
 	default:
 		return canon.Object(canon.M("kind", canon.String(kindScript))), r.script(n, node)
 	}
+}
+
+// upstreams reads {NAME: URL}: where the models and services of a program
+// really are. It finds each at the recording proxy, by the variables that
+// reprise record sets.
+func upstreams(s yamlfile.Section, t canon.Value) (canon.Value, error) {
+	n, ok := s.Get("upstreams")
+	if !ok {
+		return t, nil
+	}
+	v, err := n.JSON()
+	if err != nil {
+		return t, err
+	}
+	if v.Kind() != canon.KindObject {
+		return t, n.Fail("upstreams is names and addresses, as in {openai: http://localhost:8080/v1}")
+	}
+	for _, m := range v.Members() {
+		if _, err := capture.Plan(nil, []string{m.Name + "=" + m.Value.Str()}); err != nil {
+			return t, n.Because(err)
+		}
+	}
+	return t.With("upstreams", v), nil
 }
 
 func (r *reader) mcp(n yamlfile.Node) (canon.Value, error) {

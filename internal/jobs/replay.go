@@ -3,9 +3,11 @@ package jobs
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/internal/drive"
@@ -45,10 +47,15 @@ type ReplayRequest struct {
 	Mode job.Mode // empty: audit
 
 	// Rerun are the nodes or iterations whose agents run again, in reexecute;
-	// "all" is all of them.
+	// [RerunAll] is all of them, and [RerunNone] is nobody.
 	Rerun []string
+	// Sandbox is what becomes of a program that is to run again where this system
+	// gives no sandbox: with [capture.IsolateAuto] it runs all the same, and the
+	// result says what it was not kept from; else the replay refuses.
+	Sandbox capture.Isolation
 	// Mocks are outputs that stand in for those that were not kept, by node or
-	// iteration id.
+	// iteration id; and answers that stand in for those of models and tools, by
+	// KIND:NAME of the calls that agents make which run again.
 	Mocks map[string][]byte
 	// Force goes on behind divergences, with the votes on the request whose id
 	// begins with Approval. Approval also names the request that a council has
@@ -64,24 +71,59 @@ type ReplayRequest struct {
 	DSR bool
 }
 
-// value is what of the request is signed.
-func (q *ReplayRequest) value(s *Stored) canon.Value {
-	var mocks []string
-	for name := range q.Mocks {
-		mocks = append(mocks, name)
+// Limits on what a request may ask for.
+const (
+	MaxReplayTime = 24 * time.Hour
+	MaxMocks      = 256
+	MaxMock       = 1 << 20 // bytes of one
+)
+
+// check refuses with [job.ErrReplayMode] what cannot be asked for, and fills in
+// the mode.
+func (q *ReplayRequest) check() error {
+	const op = "jobs.Replay"
+	mode, err := job.ParseMode(string(q.Mode))
+	if err != nil {
+		return err
 	}
-	slices.Sort(mocks)
+	q.Mode = mode
+	if q.MaxTime < 0 || q.MaxTime > MaxReplayTime || q.MaxIterations < 0 {
+		return fault.New(job.ErrReplayMode, op, "the limits of a replay are at most %s, and never negative", MaxReplayTime)
+	}
+	q.Rerun = slices.DeleteFunc(slices.Clone(q.Rerun), func(name string) bool { return name == RerunNone })
+	if len(q.Mocks) > MaxMocks {
+		return fault.New(job.ErrReplayMode, op, "%d mocks are over the limit of %d", len(q.Mocks), MaxMocks)
+	}
+	for name, b := range q.Mocks {
+		if len(b) > MaxMock {
+			return fault.New(job.ErrReplayMode, op, "the mock for %q has %d bytes, which is over the limit of %d", name, len(b), MaxMock)
+		}
+	}
+	return nil
+}
+
+// value is what of the request is signed: all of it. Of a mock it is what it
+// stands for and the digest of its bytes, so that no other bytes can be put in
+// its place.
+func (q *ReplayRequest) value(s *Stored) canon.Value {
+	mocks := make([]canon.Value, 0, len(q.Mocks))
+	for _, name := range slices.Sorted(maps.Keys(q.Mocks)) {
+		mocks = append(mocks, canon.Object(
+			canon.M("for", canon.String(name)),
+			canon.M("sha256", canon.String(canon.SHA256(q.Mocks[name]).String()))))
+	}
 	return canon.Object(
 		canon.M("approval", canon.String(q.Approval)),
 		canon.M("dsr", canon.Bool(q.DSR)),
 		canon.M("force_continue", canon.Bool(q.Force)),
 		canon.M("job_id", canon.String(s.JobID)),
 		canon.M("max_iterations", canon.Int(q.MaxIterations)),
-		canon.M("max_time_ms", canon.Int(q.MaxTime.Milliseconds())),
-		canon.M("mocks", names(mocks)),
+		canon.M("max_time_ns", canon.Int(q.MaxTime.Nanoseconds())),
+		canon.M("mocks", canon.Array(mocks...)),
 		canon.M("mode", canon.String(string(q.Mode))),
 		canon.M("rerun", names(q.Rerun)),
-		canon.M("run", canon.String(string(s.Run))))
+		canon.M("run", canon.String(string(s.Run))),
+		canon.M("sandbox", canon.String(string(q.Sandbox))))
 }
 
 // Replayed is what came of a request.
@@ -93,6 +135,13 @@ type Replayed struct {
 	Err     error       // of the replay; its code is the result's
 	Steps   []job.Step
 	Shown   []Shown // in a replay for a data subject
+	Sandbox Sandbox // of programs that ran again
+}
+
+// Sandbox says what programs that ran again were kept from, and what not.
+type Sandbox struct {
+	Blocked []string
+	Open    []string
 }
 
 // Authoritative reports whether the result counts.
@@ -104,24 +153,10 @@ func (r *Replayed) Authoritative() bool {
 // do, replays, and records what came of it. The error is that of the replay if
 // one took place; what is known then is returned beside it.
 func (r *Runner) Replay(ctx context.Context, q ReplayRequest) (*Replayed, error) {
-	mode, err := job.ParseMode(string(q.Mode))
+	p, err := r.replaying(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	q.Mode = mode
-	checked, broken, err := r.verify(ctx, q.Run)
-	if err != nil {
-		return nil, err
-	}
-	s, err := r.subject(ctx, q.Run, broken != nil)
-	if err != nil {
-		return nil, err
-	}
-	g, err := OpenGovernance(ctx, r.Config, r.Keys, s.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	p := &replaying{r: r, q: q, job: s, g: g, checked: checked, broken: broken, out: &Replayed{Mode: mode}}
 	if err := p.ask(ctx); err != nil {
 		return p.out, err
 	}
@@ -152,6 +187,7 @@ type replaying struct {
 	g     *Governance
 	asked *Request
 	audit *drive.Session
+	again *rerun // nil: no agent runs
 
 	checked job.Step // the verification of the ledger
 	broken  error    // what it has found
@@ -161,31 +197,20 @@ type replaying struct {
 // ask records the request, signed (M-82). Who is on no roster is recorded too,
 // as somebody who tried.
 func (p *replaying) ask(ctx context.Context) error {
-	if p.q.Approval != "" {
-		if q, err := p.g.state.request(p.q.Approval); err == nil {
-			p.q.Approval = q.ID
-		}
-	}
-	v := p.q.value(p.job)
 	var id string
 	err := p.g.append(ctx, func(st *standing) ([]line, error) {
-		m := govern.Matter{Ledger: st.id, Subject: p.job.JobID, Bound: requestDigest(v)}
-		if m.Subject == "" {
-			m.Subject = string(p.job.Run)
-			v = v.With("job_id", canon.String(m.Subject))
-			m.Bound = requestDigest(v)
-		}
+		asked := p.asking(st)
 		roster, err := p.everybody(st)
 		if err != nil {
 			return nil, err
 		}
-		actor, act, err := signAct(&p.r.Config, p.r.Keys, roster, p.q.By, verbReplay, m, allRoles...)
+		actor, act, err := signAct(&p.r.Config, p.r.Keys, roster, p.q.By, verbReplay, asked.Matter, allRoles...)
 		if err != nil {
 			return nil, err
 		}
 		b, err := canon.Encode(act, canon.Foreign)
 		id = canon.SHA256(b).String()
-		return []line{{EventRequest, actor, canon.Object(canon.M("act", act), canon.M("request", v))}}, err
+		return []line{{EventRequest, actor, canon.Object(canon.M("act", act), canon.M("request", asked.Request))}}, err
 	})
 	if err != nil {
 		return err
@@ -233,6 +258,9 @@ func (p *replaying) allowed(ctx context.Context) error {
 			"request: " + p.asked.ID)
 	}
 	halts, err := p.halts(ctx)
+	if errors.Is(err, ErrGovernance) {
+		return unjudged(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -275,7 +303,7 @@ func (p *replaying) halts(ctx context.Context) ([]govern.Halts, error) {
 		if x.run == p.g.run {
 			continue
 		}
-		st, _, err := foldGovernance(ctx, p.r.Config.Store, x.run)
+		st, _, err := trusted(ctx, &p.r.Config, p.r.Keys, x)
 		if err != nil {
 			return nil, err
 		}
@@ -298,8 +326,8 @@ func (p *replaying) run(ctx context.Context) error {
 		o.Refs = append(o.Refs, effect.Place{Name: "replays", Ref: source})
 	}
 	var err error
-	if len(p.q.Rerun) > 0 {
-		if err = p.answers(ctx, &o); err != nil {
+	if len(p.q.Rerun) > 0 && p.broken == nil {
+		if err = p.prepare(ctx, &o); err != nil {
 			return errors.Join(err, p.close(ctx, err))
 		}
 	}
@@ -313,23 +341,6 @@ func (p *replaying) run(ctx context.Context) error {
 		err = p.disclose(ctx)
 	}
 	return errors.Join(err, p.seal(ctx, err), p.close(ctx, err))
-}
-
-// answers makes the journal of the job answer what agents that run again ask
-// their models and tools.
-func (p *replaying) answers(ctx context.Context, o *drive.Opening) error {
-	journal, err := drive.ReadJournal(ctx, p.r.Config.Store, p.job.Run, -1)
-	if err != nil {
-		return err
-	}
-	o.From = p.job.Run
-	o.Sources = func(depth int, _ string) effect.Source {
-		if depth == 0 {
-			return effect.Live{}
-		}
-		return journal
-	}
-	return nil
 }
 
 func (p *replaying) replay(ctx context.Context, begun time.Time) (*job.Result, error) {
@@ -358,17 +369,15 @@ func (p *replaying) replay(ctx context.Context, begun time.Time) (*job.Result, e
 		if err != nil {
 			return result, err
 		}
-		opts.Approvals = q.Forced
+		if q.Value.Get("run").Str() == string(p.job.Run) { // else it was on another job of the same seed
+			opts.Approvals = q.Forced
+		}
 	}
 	if len(p.q.Mocks) > 0 {
 		opts.Mock = p.mock
 	}
-	if len(p.q.Rerun) > 0 {
-		again, err := p.rerun(ctx)
-		if err != nil {
-			return result, err
-		}
-		opts.Again = again.run
+	if p.again != nil {
+		opts.Again = p.again.run
 	}
 	result, err = job.Replay(m, opts, func(s job.Step) error { return p.step(ctx, s) })
 	if result.Halt && len(result.Affected) == 0 {
@@ -473,7 +482,17 @@ func (p *replaying) seal(ctx context.Context, cause error) error {
 	}); err != nil {
 		return errors.Join(err, p.audit.Close(ctx))
 	}
-	return p.audit.Seal(ctx, status, data, nil)
+	// What a job may not keep, its agents have not said again to be kept.
+	forget := p.again != nil && !p.job.Replayable
+	if forget {
+		if err := p.audit.Erase(ctx, job.OutputScope); err != nil {
+			return errors.Join(err, p.audit.Close(ctx))
+		}
+	}
+	if err := p.audit.Seal(ctx, status, data, nil); err != nil || !forget {
+		return err
+	}
+	return p.r.Config.Store.Erase(ctx, drive.ScopeID(string(p.audit.Run()), job.OutputScope))
 }
 
 // summary is what the audit and REPLAY_RESULT say of the result.

@@ -14,6 +14,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
 	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/store/s3blob"
 )
 
 const (
@@ -35,13 +36,23 @@ const (
 
 const modeRun = "run"
 
+// archiveMember is where the open of a job says where it is archived. It decides
+// nothing.
+const archiveMember = "archive"
+
 // Runner runs jobs in a store. It is safe for concurrent use if Progress is.
 type Runner struct {
 	Config    drive.Config
 	Keys      *keys.Keys
 	World     live.World
 	Functions map[string]Function // agents that are Go functions, by name
-	Progress  func(Event)
+	// CellCommand is what calls [capture.EnterCell]: agents that are programs get
+	// no network of their own without, when they run again.
+	CellCommand []string
+	Progress    func(Event)
+	// Vault opens the archive that a job file names; nil opens it as the user's
+	// environment says.
+	Vault func(ctx context.Context, place string) (*s3blob.Vault, error)
 }
 
 // Event is one line of what a job does, for people.
@@ -63,12 +74,18 @@ type Result struct {
 	Pending *job.ActionRequest // what the council is asked for, if that is it
 	Log     *job.Log           // once it is done
 	Last    ledger.Ref
+
+	// Archive is the place that the job file names for its archive; empty: none.
+	Archive     string
+	Archived    *Archived // once it is there
+	NotArchived error     // why it is not there although the job is done
 }
 
-// Err returns [ErrJobFailed] if the job is done and has no answer.
+// Err returns [ErrJobFailed] if the job is done and has no answer, and
+// [ErrNotArchived] if it is not where its file wants it archived.
 func (r *Result) Err() error {
 	if !r.Done || r.Status == StatusDone {
-		return nil
+		return r.NotArchived
 	}
 	return fault.New(ErrJobFailed, "jobs.Run", "the job ended with %s: %s", r.Log.Error, r.Log.Final)
 }
@@ -80,6 +97,7 @@ type run struct {
 	watch   *watch
 	agents  []job.Agent
 	player  *player
+	archive string // where it is archived when it is over
 }
 
 // Start seals the snapshots of a job and begins it, and goes on until it is
@@ -104,7 +122,10 @@ func (r *Runner) Start(ctx context.Context, j *Job) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := drive.Opening{Engine: job.Engine, Mode: modeRun, Title: title(j.Title), Data: spec.Summary(set).With("tenant", canon.String(spec.Tenant)), Refs: []effect.Place{{Name: "governance", Ref: g.last}}}
+	o := drive.Opening{Engine: job.Engine, Mode: modeRun, Title: title(j.Title), Data: r.captured(spec.Agents, spec.Summary(set).With("tenant", canon.String(spec.Tenant))), Refs: []effect.Place{{Name: "governance", Ref: g.last}}}
+	if j.Archive != "" {
+		o.Data = o.Data.With(archiveMember, canon.String(j.Archive))
+	}
 	if o.Contents, err = spec.Contents(set); err != nil {
 		return nil, err
 	}
@@ -120,7 +141,7 @@ func (r *Runner) Start(ctx context.Context, j *Job) (*Result, error) {
 		return nil, err
 	}
 	return r.goOn(ctx, &run{
-		id: s.Run(), session: s, agents: spec.Agents, watch: r.watch(s.Run(), 0), player: &player{script: j.Script, asked: map[string]int{}},
+		id: s.Run(), session: s, agents: spec.Agents, archive: j.Archive, watch: r.watch(s.Run(), 0), player: &player{script: j.Script, asked: map[string]int{}},
 	})
 }
 
@@ -244,6 +265,7 @@ func (r *Runner) load(ctx context.Context, id ledger.RunID) (*run, error) {
 		}
 		switch o.Kind {
 		case ledger.KindOpen:
+			t.archive = o.Data().Get(archiveMember).Str()
 			contents, err := read.Contents(ctx, o)
 			if err != nil {
 				return nil, err
@@ -292,7 +314,11 @@ func opened(ctx context.Context, store drive.Store, id ledger.RunID) (*ledger.Op
 // What is not to be kept is erased then.
 func (r *Runner) goOn(ctx context.Context, t *run) (*Result, error) {
 	t.watch.begin(job.NewMachine())
-	st, err := drive.Run(ctx, t.session, t.watch, r.caller(t.agents, t.player, t.watch.calling))
+	call, err := r.caller(ctx, t.agents, t.player, t.watch.calling)
+	if err != nil {
+		return &Result{Run: t.id}, errors.Join(err, t.session.Close(context.WithoutCancel(ctx)))
+	}
+	st, err := drive.Run(ctx, t.session, t.watch, call)
 	if err != nil {
 		return &Result{Run: t.id}, errors.Join(err, t.session.Close(context.WithoutCancel(ctx)))
 	}
@@ -315,7 +341,12 @@ func (r *Runner) goOn(ctx context.Context, t *run) (*Result, error) {
 	at := t.session.At()
 	res.Last = ledger.Ref{Run: t.id, N: at.Count - 1, ID: at.Last}
 	if !res.Log.Replayable {
-		return res, r.Config.Store.Erase(ctx, drive.ScopeID(string(t.id), job.OutputScope))
+		if err := r.Config.Store.Erase(ctx, drive.ScopeID(string(t.id), job.OutputScope)); err != nil {
+			return res, err
+		}
+	}
+	if t.archive != "" {
+		res.Archived, res.NotArchived = r.archiveRun(ctx, t.id, t.archive)
 	}
 	return res, nil
 }
@@ -323,7 +354,7 @@ func (r *Runner) goOn(ctx context.Context, t *run) (*Result, error) {
 // result says where a run stands.
 func (t *run) result(st drive.State) *Result {
 	m := t.watch.m
-	res := &Result{Run: t.id, JobID: t.watch.job, Done: st.Done, Waiting: st.Waiting, Status: "waiting"}
+	res := &Result{Run: t.id, JobID: t.watch.job, Done: st.Done, Waiting: st.Waiting, Status: "waiting", Archive: t.archive}
 	if q, ok := m.Pending(); ok {
 		res.Pending = &q
 	}

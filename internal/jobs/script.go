@@ -21,6 +21,7 @@ const (
 	kindScript = "script"
 	kindModel  = "model"
 	kindGo     = "go"
+	kindExec   = "exec"
 )
 
 // Script is what scripted agents answer. A run holds its script, so that it

@@ -121,7 +121,7 @@ func (o *office) paid() int {
 // rest waits until a trajectory has nothing to do, and returns where it stands.
 func (o *office) rest(run string) api.Trajectory {
 	o.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		got, err := o.c.Trajectory(o.t.Context(), run)
 		o.must(err)
 		if got.State != "at_work" && (got.State != "done" || got.Sealed) {

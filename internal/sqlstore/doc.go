@@ -10,10 +10,12 @@
 //
 // A transaction adds one row to the table journal, which holds all its
 // entries and chunks one behind the other. When the journal has grown large,
-// the transaction that finds it so settles it: the entries of a run move into
-// rows of the table segments, the chunks of a scope into rows of the table
-// packs, each compressed as a whole; the table chunks says where in its pack
-// a chunk lies. The last act of a store that is closed is to settle.
+// it is settled: the entries of a run move into rows of the table segments, the
+// chunks of a scope into rows of the table packs, each compressed as a whole;
+// the table chunks says where in its pack a chunk lies. Another goroutine
+// compresses, so that nobody waits for it, and the committer puts what came of
+// it in place, in a transaction that finds the journal to begin as it did. The
+// last act of a store that is closed is to settle.
 //
 // A row for each entry, which is the obvious form, was measured and is three
 // to four times slower with many writers: every entry then touches a page of

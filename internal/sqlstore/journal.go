@@ -77,22 +77,25 @@ type chunkName struct {
 type tail struct {
 	mu       sync.Mutex
 	from, to int64 // numbers of the first and the last row
+	bytes    int   // of the rows
 	runs     map[int64][]record
 	chunks   map[chunkName][]byte
 	order    []chunkName // as they came
 }
 
 func (t *tail) reset() {
-	t.from, t.to = 0, 0
+	t.from, t.to, t.bytes = 0, 0, 0
 	t.runs, t.chunks, t.order = map[int64][]record{}, map[chunkName][]byte{}, nil
 }
+
+const selectJournalEnds = "SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM journal"
 
 // refresh reads the rows that t does not know.
 func (t *tail) refresh(ctx context.Context, q querier) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var from, to int64
-	if err := q.QueryRowContext(ctx, "SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM journal").Scan(&from, &to); err != nil {
+	if err := q.QueryRowContext(ctx, selectJournalEnds).Scan(&from, &to); err != nil {
 		return err
 	}
 	if from != t.from || t.runs == nil {
@@ -120,6 +123,7 @@ func (t *tail) refresh(ctx context.Context, q querier) error {
 			t.from = seq
 		}
 		t.to = seq
+		t.bytes += len(data)
 	}
 	return rows.Err()
 }

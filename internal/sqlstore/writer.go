@@ -18,10 +18,10 @@ type writer struct {
 
 	begins, commit, undo, changed   *sql.Stmt
 	run, insertRun, updateLease     *sql.Stmt
-	updatePosition                  *sql.Stmt
+	updatePosition, updateEngine    *sql.Stmt
 	insertJournal, deleteJournal    *sql.Stmt
-	journalSize, pages              *sql.Stmt
-	insertSegment, lastSegment      *sql.Stmt
+	journalSize, journalEnds, pages *sql.Stmt
+	insertSegment                   *sql.Stmt
 	segments                        *sql.Stmt
 	insertStatement                 *sql.Stmt
 	scope, insertScope, deleteScope *sql.Stmt
@@ -58,11 +58,12 @@ func newWriter(ctx context.Context, db *sql.DB, d *Dialect) (*writer, error) {
 		{&w.insertRun, "INSERT INTO runs (run, count, last, sealed, opened, ended, token, holder, until) VALUES (?, 0, ?, 0, '', '', 0, '', 0) RETURNING key"},
 		{&w.updateLease, "UPDATE runs SET token = ?, holder = ?, until = ? WHERE key = ?"},
 		{&w.updatePosition, "UPDATE runs SET count = ?, last = ?, sealed = ?, opened = ?, ended = ? WHERE key = ?"},
+		{&w.updateEngine, "UPDATE runs SET engine = ? WHERE key = ?"},
 		{&w.insertJournal, "INSERT INTO journal (seq, data) SELECT coalesce(max(seq), 0) + 1, ? FROM journal"},
 		{&w.deleteJournal, "DELETE FROM journal WHERE seq <= ?"},
 		{&w.journalSize, "SELECT coalesce(sum(length(data)), 0) FROM journal"},
+		{&w.journalEnds, selectJournalEnds},
 		{&w.insertSegment, "INSERT INTO segments (place, data) VALUES (?, ?) ON CONFLICT (place) DO UPDATE SET data = excluded.data"},
-		{&w.lastSegment, "SELECT place, CASE WHEN length(data) < ? THEN data END FROM segments WHERE place >= ? AND place < ? ORDER BY place DESC LIMIT 1"},
 		{&w.segments, selectSegments},
 		{&w.insertStatement, "INSERT INTO statements (run, type, count, envelope) SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM statements WHERE run = ?1 AND type = ?2 AND count = ?3 AND envelope = ?4)"},
 		{&w.scope, "SELECT key FROM scopes WHERE scope = ?"},
@@ -71,7 +72,7 @@ func newWriter(ctx context.Context, db *sql.DB, d *Dialect) (*writer, error) {
 		{&w.insertPack, "INSERT INTO packs (scope, data) VALUES (?, ?) RETURNING key"},
 		{&w.deletePacks, "DELETE FROM packs WHERE scope = ?"},
 		{&w.insertChunk, "INSERT INTO chunks (scope, id, pack, start, size) VALUES (?, ?, ?, ?, ?)"},
-		{&w.hasChunk, "SELECT count(*) FROM chunks WHERE scope = ? AND id = ?"},
+		{&w.hasChunk, selectHasChunk},
 		{&w.deleteChunks, "DELETE FROM chunks WHERE scope = ?"},
 	} {
 		//nolint:sqlclosecheck // the connection closes its statements
@@ -186,22 +187,26 @@ func (g *group) createRun(id ledger.RunID) (*runState, error) {
 	return r, nil
 }
 
-// flush adds the row of this transaction to the journal, and settles what was
-// in it before if that has grown too large.
+// flush adds the row of this transaction to the journal. If that has grown too
+// large, it is settled aside, or here if that takes too long.
 func (g *group) flush() error {
 	w := g.w
 	if len(w.row) == 0 {
 		return nil
 	}
-	if w.journal+len(w.row) > w.limit {
+	if w.journal+len(w.row) > w.limit && !g.s.settling.Load() {
 		var size int
 		if err := w.pages.QueryRowContext(g.ctx()).Scan(&size); err != nil {
 			return err
 		}
 		w.limit = min(max(size/journalPart, w.busy*runJournal, minJournal), maxJournal)
 	}
-	if w.journal > 0 && w.journal+len(w.row) > w.limit {
+	if w.journal > 0 && w.journal+len(w.row) > overdue*w.limit {
 		return g.settle(w.row)
+	}
+	if w.journal > w.limit && g.s.settling.CompareAndSwap(false, true) {
+		g.s.aside.Add(1)
+		go g.s.settleAside()
 	}
 	w.journal += len(w.row)
 	_, err := w.insertJournal.ExecContext(g.ctx(), w.row)

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/reprise-dev/reprise/engine/trajectory"
-	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/yamlfile"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -28,18 +27,7 @@ type Held struct {
 
 // Begin begins a trajectory and makes no step of it.
 func (r *Runner) Begin(ctx context.Context, t *Task) (*Held, error) {
-	if name, ok := t.needsScript(); ok {
-		return nil, fault.New(ErrScript, "trajectories.Begin", "the script has nothing for agent %q", name)
-	}
-	c, err := r.Charter(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	o, err := opening(c, t.Script, t.Redact)
-	if err != nil {
-		return nil, err
-	}
-	s, err := drive.Open(ctx, r.Config, o)
+	_, s, err := r.open(ctx, t)
 	if err != nil {
 		return nil, err
 	}

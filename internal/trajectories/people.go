@@ -14,45 +14,27 @@ import (
 
 // policies reads the law: policies that stand in the task or in files, signed
 // or not, and whose signatures count.
-func (r *reader) policies(s yamlfile.Section) error {
-	if n, ok := s.Get("issuers"); ok {
-		list, err := n.Items()
-		if err != nil {
-			return err
-		}
-		for _, e := range list {
-			k, err := r.key(e)
-			if err != nil {
-				return err
-			}
-			r.task.Issuers = append(r.task.Issuers, k)
-		}
-	}
-	n, ok := s.Get("policies")
-	if !ok {
-		return nil
-	}
-	list, err := n.Items()
-	if err != nil {
+func (r *reader) policies(s yamlfile.Section) (err error) {
+	if r.task.Issuers, err = yamlfile.List(s, "issuers", r.key); err != nil {
 		return err
 	}
-	for _, e := range list {
-		if file, err := e.Text(); err == nil {
-			if e, err = yamlfile.Read(r.path(file), ErrTask); err != nil {
-				return err
-			}
+	r.task.Policies, err = yamlfile.List(s, "policies", r.policy)
+	return err
+}
+
+// policy reads a policy or bundle, or the name of the file that holds it.
+func (r *reader) policy(n yamlfile.Node) (trajectory.Bundle, error) {
+	if file, err := n.Text(); err == nil {
+		if n, err = yamlfile.Read(r.path(file), ErrTask); err != nil {
+			return trajectory.Bundle{}, err
 		}
-		v, err := e.JSON()
-		if err != nil {
-			return err
-		}
-		b, err := readPolicy(v)
-		if err != nil {
-			return e.Because(err)
-		}
-		r.task.Policies = append(r.task.Policies, b)
 	}
-	return nil
+	v, err := n.JSON()
+	if err != nil {
+		return trajectory.Bundle{}, err
+	}
+	b, err := readPolicy(v)
+	return b, n.Because(err)
 }
 
 // readPolicy reads a policy, or a bundle that is signed.
@@ -84,36 +66,12 @@ func (r *reader) key(n yamlfile.Node) (sign.PublicKey, error) {
 	return k, n.Because(err)
 }
 
-func (r *reader) people(s yamlfile.Section) error {
-	if n, ok := s.Get("actors"); ok {
-		list, err := n.Items()
-		if err != nil {
-			return err
-		}
-		for _, e := range list {
-			a, err := r.actor(e)
-			if err != nil {
-				return err
-			}
-			r.task.Actors = append(r.task.Actors, a)
-		}
-	}
-	n, ok := s.Get("channels")
-	if !ok {
-		return nil
-	}
-	list, err := n.Items()
-	if err != nil {
+func (r *reader) people(s yamlfile.Section) (err error) {
+	if r.task.Actors, err = yamlfile.List(s, "actors", r.actor); err != nil {
 		return err
 	}
-	for _, e := range list {
-		c, err := channel(e)
-		if err != nil {
-			return err
-		}
-		r.task.Channels = append(r.task.Channels, c)
-	}
-	return nil
+	r.task.Channels, err = yamlfile.List(s, "channels", channel)
+	return err
 }
 
 func roles(s yamlfile.Section) ([]govern.Role, error) {
@@ -163,18 +121,12 @@ func channel(n yamlfile.Node) (trajectory.Channel, error) {
 		return c, n.Fail("a channel without a name")
 	}
 	parts := []yamlfile.Section{s}
-	if q, ok := s.Get("quorums"); ok {
-		list, err := q.Items()
+	if s.Has("quorums") {
+		parts, err = yamlfile.List(s, "quorums", func(n yamlfile.Node) (yamlfile.Section, error) {
+			return n.Section("need", "roles", "rule")
+		})
 		if err != nil {
 			return c, err
-		}
-		parts = nil
-		for _, e := range list {
-			sub, err := e.Section("need", "roles", "rule")
-			if err != nil {
-				return c, err
-			}
-			parts = append(parts, sub)
 		}
 	}
 	for _, p := range parts {

@@ -91,22 +91,28 @@ type AgentResult struct {
 
 // Start begins a trajectory and goes on until it is done or waits.
 func (r *Runner) Start(ctx context.Context, t *Task) (*Result, error) {
-	if name, ok := t.needsScript(); ok {
-		return nil, fault.New(ErrScript, "trajectories.Start", "the script has nothing for agent %q", name)
-	}
-	c, err := r.Charter(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	o, err := opening(c, t.Script, t.Redact)
-	if err != nil {
-		return nil, err
-	}
-	s, err := drive.Open(ctx, r.Config, o)
+	c, s, err := r.open(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	return r.goOn(ctx, &Run{id: s.Run(), session: s, charter: c, script: t.Script, redact: t.Redact, watch: r.watch(s.Run(), 0)})
+}
+
+// open makes the charter of a task and opens its run.
+func (r *Runner) open(ctx context.Context, t *Task) (*trajectory.Charter, *drive.Session, error) {
+	if name, ok := t.needsScript(); ok {
+		return nil, nil, fault.New(ErrScript, "trajectories.Start", "the script has nothing for agent %q", name)
+	}
+	c, err := r.Charter(ctx, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := opening(c, t.Script, t.Redact)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := drive.Open(ctx, r.Config, o)
+	return c, s, err
 }
 
 // opening returns what the open of a run says.

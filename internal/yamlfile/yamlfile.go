@@ -157,24 +157,27 @@ func (n Node) Text() (string, error) {
 	return n.Value, nil
 }
 
-// Texts reads a list of texts; a missing one is empty.
-func (s Section) Texts(name string) ([]string, error) {
+// List reads each element of a list member; a missing one is empty.
+func List[T any](s Section, name string, read func(Node) (T, error)) ([]T, error) {
 	n, ok := s.Get(name)
 	if !ok {
 		return nil, nil
 	}
-	list, err := n.Items()
+	items, err := n.Items()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]string, len(list))
-	for i, e := range list {
-		if out[i], err = e.Text(); err != nil {
+	out := make([]T, len(items))
+	for i, e := range items {
+		if out[i], err = read(e); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
+
+// Texts reads a list of texts; a missing one is empty.
+func (s Section) Texts(name string) ([]string, error) { return List(s, name, Node.Text) }
 
 // Flag reads true or false; a missing one is false.
 func (s Section) Flag(name string) (bool, error) {

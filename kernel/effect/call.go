@@ -101,6 +101,13 @@ func (k Key) Under() string {
 	return k.Path + "/" + step
 }
 
+// Beneath reports whether the call stands under a path that [Key.Under] spells,
+// at whatever depth.
+func (k Key) Beneath(path string) bool {
+	rest, ok := strings.CutPrefix(k.Path, path)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
 // Depth returns how many calls enclose this one.
 func (k Key) Depth() int {
 	if k.Path == "" {

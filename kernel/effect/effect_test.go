@@ -111,7 +111,7 @@ func TestCredentials(t *testing.T) {
 		{"of another store", cred("s1", "a"), cred("s2", "b"), false, true, 1},
 		{"none now", cred("s1", "a"), canon.Value{}, false, true, 1},
 		{"unequal in the same store", cred("s1", "a"), cred("s1", "b"), false, false, 0},
-		{"unequal, but any will do", cred("s1", "a"), cred("s1", "b"), true, true, 0},
+		{"unequal, but any will do", cred("s1", "a"), cred("s1", "b"), true, true, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -194,6 +194,11 @@ func TestCallSurvivesItsBody(t *testing.T) {
 	}
 	if k.Depth() != 1 || outer.Depth() != 0 {
 		t.Errorf("depths = %d %d, want 1 0", k.Depth(), outer.Depth())
+	}
+	below := effect.Key{Path: k.Under()}
+	other := effect.Key{Match: outer.Match, Occurrence: 31} // whose path begins with that of outer
+	if !k.Beneath(outer.Under()) || !below.Beneath(outer.Under()) || outer.Beneath(outer.Under()) || (effect.Key{Path: other.Under()}).Beneath(outer.Under()) {
+		t.Error("Beneath does not tell what stands under a call")
 	}
 	if _, _, err := effect.ParseCall(canon.Object()); !errors.Is(err, effect.ErrCall) {
 		t.Errorf("an empty call = %v", err)

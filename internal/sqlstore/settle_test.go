@@ -1,0 +1,83 @@
+package sqlstore_test
+
+import (
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/reprise-dev/reprise/kernel/blob"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/ledger/ledgertest"
+)
+
+// The journal is settled several times while runs grow, are read and are
+// erased from. Whoever reads finds every entry, and what is erased stays so.
+func TestSettlingAsideLosesNothing(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := open(t, path)
+	verify := func(run ledger.RunID, want int64) {
+		t.Helper()
+		res, err := ledger.Verify(t.Context(), ledger.Evidence{Run: run, Entries: s.Read(t.Context(), run, 0)})
+		if err != nil || res.Failed() || res.At.Count < want {
+			t.Errorf("Verify(%s) = %+v, %v, want %d entries", run, res, err, want)
+		}
+	}
+	const entries = 400
+	writers := make([]*ledgertest.Writer, 3)
+	for i := range writers {
+		writers[i] = ledgertest.NewWriter(t, s)
+	}
+	gone := blob.Scope{ID: "gone", Key: [32]byte{1}}
+	kept := blob.Scope{ID: "kept", Key: [32]byte{2}}
+	for _, sc := range []*blob.Scope{&gone, &kept} {
+		if _, err := s.Scope(t.Context(), sc.ID, sc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	chunk := func(sc blob.Scope, i int) blob.Chunk {
+		b := []byte(noise(uint64(i), 5000))
+		return blob.Chunk{Scope: sc.ID, ID: canon.SHA256(b), Bytes: b}
+	}
+	var all sync.WaitGroup
+	for i, w := range writers {
+		all.Go(func() {
+			for n := range entries {
+				w.Append(t, s, noise(uint64(i*entries+n), 10_000))
+			}
+		})
+	}
+	all.Go(func() {
+		for i := range entries {
+			if err := s.Put(t.Context(), []blob.Chunk{chunk(gone, i), chunk(kept, i)}); err != nil {
+				t.Error(err)
+			}
+			if i%100 == 99 {
+				verify(writers[0].Lease.Run, 0)
+			}
+		}
+		if err := s.Erase(t.Context(), gone.ID); err != nil {
+			t.Error(err)
+		}
+	})
+	all.Wait()
+	for range 2 {
+		for _, w := range writers {
+			verify(w.Lease.Run, entries)
+		}
+		for i := range entries {
+			c := chunk(kept, i)
+			if b, err := s.Get(t.Context(), kept.ID, c.ID); err != nil || string(b) != string(c.Bytes) {
+				t.Fatalf("Get(chunk %d) = %d bytes, %v", i, len(b), err)
+			}
+			if b, err := s.Get(t.Context(), gone.ID, chunk(gone, i).ID); err == nil {
+				t.Fatalf("Get(erased chunk %d) = %d bytes", i, len(b))
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = open(t, path)
+	}
+}
