@@ -59,6 +59,11 @@ var hashImports = strings.Fields(`
 // purpose or not at all.
 var outerRing = strings.Fields(`api capture client cmd examples internal reprisetest spec store`)
 
+// awsHomes are where the SDK of AWS may be imported: behind one seam.
+var awsHomes = []string{"store/s3blob", "store/s3blob/s3blobtest"}
+
+const awsPrefix = "github.com/aws/"
+
 // violation is one breach of a rule.
 type violation struct {
 	File string // relative to the root of the tree; slashes
@@ -346,6 +351,9 @@ func (c *checker) imports() {
 				to, ours = rest, true
 			}
 			if !ours {
+				if strings.HasPrefix(imp, awsPrefix) && !slices.Contains(awsHomes, c.rel) {
+					c.report(spec, "import of %s: only store/s3blob speaks to S3", imp)
+				}
 				if c.pure() {
 					c.outside(spec, imp)
 				}

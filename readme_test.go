@@ -50,6 +50,11 @@ func TestJobWalkthrough(t *testing.T) {
 	testPage(t, "docs/job.md")
 }
 
+func TestRecordPage(t *testing.T) {
+	t.Parallel()
+	testPage(t, "docs/record.md")
+}
+
 func TestREADMEHarnessPassesAGoodPage(t *testing.T) {
 	t.Parallel()
 	testPage(t, "testdata/readme/good.md")

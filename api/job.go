@@ -126,7 +126,7 @@ type VoteResult struct {
 type ReplayWish struct {
 	Job           string                     `json:"job" minLength:"1" maxLength:"36" doc:"The run of the job: its id, the beginning of one, or last for the newest job"`
 	Mode          string                     `json:"mode,omitempty" enum:"audit,reexecute,production" default:"audit"`
-	Rerun         []string                   `json:"rerun,omitempty" nullable:"false" maxItems:"1000" doc:"In reexecute: nodes or iterations whose agents run again, or all"`
+	Rerun         []string                   `json:"rerun,omitempty" nullable:"false" maxItems:"1000" doc:"In reexecute: nodes or iterations whose agents run again, all, or none"`
 	Mocks         map[string]json.RawMessage `json:"mocks,omitempty" doc:"Outputs that stand in for those that were not kept, by node or iteration. They make the result non-authoritative"`
 	ForceContinue bool                       `json:"force_continue,omitempty" doc:"Go on behind divergences, with the votes on the request that approval names"`
 	Approval      string                     `json:"approval,omitempty" maxLength:"64" doc:"Id of the request whose votes allow this one"`

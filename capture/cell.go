@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net"
+	"os"
 	"os/exec"
 
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -34,18 +35,20 @@ const (
 	IsolateRequire Isolation = "require" // or the replay does not begin
 )
 
-// ParseIsolation reads auto or require.
+// ParseIsolation reads auto, require or off.
 func ParseIsolation(s string) (Isolation, error) {
 	switch i := Isolation(s); i {
 	case IsolateNot, IsolateAuto, IsolateRequire:
 		return i, nil
+	case "off":
+		return IsolateNot, nil
 	default:
-		return "", fault.New(ErrIsolation, "capture.ParseIsolation", "%q is neither auto nor require", s)
+		return "", fault.New(ErrIsolation, "capture.ParseIsolation", "--hermetic is auto, require or off, not %q", s)
 	}
 }
 
 // ErrIsolation means that a word does not say whether a child is kept from the
-// network. It is auto or require.
+// network. It is auto, require or off.
 const ErrIsolation fault.Invalid = "capture.bad_isolation"
 
 // order tells the program in the cell what to become.
@@ -94,6 +97,22 @@ func (c *cell) run(o order) error {
 		return fault.New(ErrNotStarted, "capture.Run", "%s cannot be started: %s", o.Path, why)
 	}
 	return c.conn.Close()
+}
+
+// TryCell reports whether a child can have a cell here: nil, or why not.
+// Command calls [EnterCell].
+func TryCell(ctx context.Context, command []string) error {
+	if len(command) == 0 {
+		return fault.New(ErrNoCommand, "capture.TryCell", "there is no program to enter a cell with")
+	}
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // this program itself
+	cmd.Env = os.Environ()
+	c, err := newCell(cmd, 1)
+	if err != nil {
+		return err
+	}
+	c.discard()
+	return nil
 }
 
 // discard ends a cell that is not used.

@@ -150,7 +150,7 @@ func (h *handler) unreachable(ctx context.Context, w http.ResponseWriter, r *htt
 		o = effect.Outcome{Status: effect.Interrupted, Data: canon.Object(canon.M("broke", canon.String(byClient)))}
 	} else {
 		msg := h.p.o.Redactor.Text(strings.ToValidUTF8(err.Error(), "\uFFFD"))
-		o.Data = canon.Object(canon.M("message", canon.String(msg)))
+		o.Data = canon.Object(canon.M("message", canon.String("the upstream "+h.u.Name+" at "+h.u.Address()+" gave no answer: "+msg)))
 	}
 	if err := x.End(ctx, o); err != nil {
 		h.broken(w, err)

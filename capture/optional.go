@@ -47,13 +47,21 @@ func Select(names []string) ([]Normaliser, error) {
 	for _, name := range names {
 		n, ok := named(name)
 		if !ok {
-			return nil, fault.New(ErrNormaliser, "capture.Select", "there is no normaliser %q", name)
+			return nil, fault.New(ErrNormaliser, "capture.Select", "there is no normaliser %q; those that can be added are %s", name, strings.Join(optionalNames(), ", "))
 		}
 		if !slices.ContainsFunc(out, func(o Normaliser) bool { return o.ID() == n.ID() }) {
 			out = append(out, n)
 		}
 	}
 	return out, nil
+}
+
+func optionalNames() []string {
+	var out []string
+	for _, n := range Optional() {
+		out = append(out, n.Name)
+	}
+	return out
 }
 
 func named(name string) (Normaliser, bool) {

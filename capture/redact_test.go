@@ -249,6 +249,9 @@ func TestAnotherCredentialIsAMiss(t *testing.T) {
 	if g := send(t, "POST", any.url+"/v1/responses", `{}`, "Authorization", "Bearer another-key"); g.status != 200 {
 		t.Errorf("any credential = %d %s", g.status, g.body)
 	}
+	if len(any.rec.Remarks()) == 0 {
+		t.Error("that another credential was taken is not remarked")
+	}
 	rig.opts.Redactor = capture.NewRedactor([32]byte{2}, nil)
 	other := rig.replay(run)
 	if g := send(t, "POST", other.url+"/v1/responses", `{}`, "Authorization", "Bearer another-key"); g.status != 200 {

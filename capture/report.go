@@ -87,7 +87,12 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 		{Name: "tools_ran_in_agent", N: seen.toolsInAgent()},
 		{Name: "normalised", N: seen.normalised},
 	}
-	r.Remarks = append(r.Remarks, fmt.Sprintf("%d tools answered, %d ran in the agent itself", seen.toolsAnswered, seen.toolsInAgent()))
+	if in := seen.toolsInAgent(); in+seen.toolsAnswered > 0 {
+		r.Remarks = append(r.Remarks, fmt.Sprintf("tools: %d answered, %d ran in the agent itself", seen.toolsAnswered, in))
+	}
+	if p.o.Replaying && rec.Journal.Sealed().IsZero() {
+		r.Remarks = append(r.Remarks, "the record is not sealed: what came to it after the replay began was not compared")
+	}
 	if probes > 0 {
 		r.Remarks = append(r.Remarks, fmt.Sprintf("%d recorded probes (%s) did not come again, which no answer depends on", probes, probeName))
 	}
@@ -216,9 +221,17 @@ func (p *Proxy) readRun(ctx context.Context, store drive.Store) (*ran, error) {
 		}
 	}
 	for _, n := range norms {
-		out.norms = append(out.norms, fmt.Sprintf("%d calls differ from their record %s, the first is call %d", n.n, n.ids, n.first))
+		out.norms = append(out.norms, fmt.Sprintf("%s from their record %s, the first is step %d", differ(n.n), n.ids, n.first))
 	}
 	return out, nil
+}
+
+// differ counts calls that differ.
+func differ(n int64) string {
+	if n == 1 {
+		return "1 call differs"
+	}
+	return fmt.Sprintf("%d calls differ", n)
 }
 
 // toolResults notes the tool results in a request to a model.

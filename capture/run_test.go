@@ -232,7 +232,7 @@ func TestRecordAndReplayAProgram(t *testing.T) {
 			t.Errorf("%s = %d, want %d", c.Name, c.N, want[c.Name])
 		}
 	}
-	if got := strings.Join(rep.Remarks, "\n"); got != "1 tools answered, 1 ran in the agent itself\nlevel: tools live" {
+	if got := strings.Join(rep.Remarks, "\n"); got != "tools: 1 answered, 1 ran in the agent itself\nlevel: tools live\nnot blocked: the network, for requests that go past the recorder; files and processes of this machine; other commands that the agent runs itself" {
 		t.Errorf("remarks = %q", got)
 	}
 }
@@ -376,5 +376,29 @@ func TestRecorderAsksForItsToken(t *testing.T) {
 	_, err := capture.Shim(t.Context(), capture.ShimOptions{Recorder: strings.TrimPrefix(srv.URL, "http://") + "/wrong", Command: []string{"cat"}, Stdin: strings.NewReader(""), Stdout: io.Discard})
 	if fault.CodeOf(err) != capture.ErrShim {
 		t.Errorf("with a wrong token: %v", err)
+	}
+}
+
+// A run that is still being recorded can be replayed as far as it is there; the
+// report says that more may have come.
+func TestReplayOfAnOpenRecord(t *testing.T) {
+	t.Parallel()
+	up := upstream(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "yes") })
+	rig := newRig(t)
+	live := rig.record(up.URL)
+	send(t, "POST", live.url+"/v1/responses", `{}`)
+	again := rig.replay(live.s.Run())
+	if g := send(t, "POST", again.url+"/v1/responses", `{}`); g.status != 200 {
+		t.Errorf("an answer of an open record = %d %s", g.status, g.body)
+	}
+	r := again.report(t)
+	if got := strings.Join(r.Remarks, "\n"); r.Verdict != replay.Same || !strings.Contains(got, "the record is not sealed") {
+		t.Errorf("report = %s, %q", r.Verdict, got)
+	}
+	run := live.seal()
+	sealed := rig.replay(run)
+	send(t, "POST", sealed.url+"/v1/responses", `{}`)
+	if got := strings.Join(sealed.report(t).Remarks, "\n"); strings.Contains(got, "not sealed") {
+		t.Errorf("remarks of a sealed record = %q", got)
 	}
 }

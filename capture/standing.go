@@ -126,6 +126,15 @@ type Standing struct {
 // group says which requests are one run.
 type group struct{ by, name string }
 
+// paths returns what paths begin with, in the order of the upstreams.
+func (s *Standing) paths() []string {
+	out := make([]string, len(s.ups))
+	for i := range s.ups {
+		out[i] = BasePath(&s.ups[i])
+	}
+	return out
+}
+
 // standing is one open run.
 type standing struct {
 	group
@@ -244,7 +253,7 @@ func (s *Standing) address(r *http.Request) (upstream, rest string, g group, err
 	}
 	upstream, rest, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if !s.names[upstream] {
-		return "", "", g, fault.New(ErrNoUpstream, op, "the path begins with no upstream that there is")
+		return "", "", g, fault.New(ErrNoUpstream, op, "the path begins with no upstream; there are %s, and %s says more", strings.Join(s.paths(), ", "), StandingPath)
 	}
 	if g.by == "" {
 		g = s.credential(r)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -243,7 +244,7 @@ func (w *surroundings) conditions(p *Proxy, r *ReplayOptions, j *Journal) *condi
 	}
 	if r.ToolsLive {
 		if n := j.forgotten(); n > 0 {
-			c.tools = append(c.tools, fmt.Sprintf("%d recorded commands left out: the agent's commands ran", n))
+			c.tools = append(c.tools, "the agent's commands ran; recorded ones that were left out: "+strconv.FormatInt(int64(n), 10))
 		}
 	}
 	c.changes = p.changed()
@@ -270,13 +271,11 @@ func (c *conditions) report(r *replay.Report) {
 	r.Remarks = append(r.Remarks, "level: "+string(c.level))
 	r.Remarks = append(r.Remarks, c.changes...)
 	r.Remarks = append(r.Remarks, c.tools...)
+	if len(c.blocked) > 0 {
+		r.Remarks = append(r.Remarks, "blocked: "+strings.Join(c.blocked, "; "))
+	}
+	r.Remarks = append(r.Remarks, "not blocked: "+strings.Join(c.open, "; "))
 	if c.level == LevelHermetic {
-		for _, b := range c.blocked {
-			r.Remarks = append(r.Remarks, "blocked: "+b)
-		}
-		for _, o := range c.open {
-			r.Remarks = append(r.Remarks, "not blocked: "+o)
-		}
 		r.Remarks = append(r.Remarks, "set for the agent: "+strings.Join(c.set, ", "))
 	}
 	for _, h := range c.denied {

@@ -125,7 +125,7 @@ func parseFlags(flags []string) (byName map[string]*url.URL, order []string, err
 		}
 		u, err := parseUpstream(raw)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fault.New(ErrUpstream, "capture.Plan", "the address of the upstream %s is not an http or https URL with a host", name)
 		}
 		if byName[name] == nil {
 			order = append(order, name)

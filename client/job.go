@@ -80,6 +80,11 @@ func (c *Client) VoteOnReplay(ctx context.Context, tenant, request string, act [
 	return give[api.GovernedRequest](ctx, c, ofTenant(tenant), act, "replay", request, "vote")
 }
 
+// HaltReplays halts all replays of what an act is about that somebody signed.
+func (c *Client) HaltReplays(ctx context.Context, tenant string, act []byte) (api.Halt, error) {
+	return give[api.Halt](ctx, c, ofTenant(tenant), act, "v1", "governance", "halt")
+}
+
 // ClearHalt gives a vote on a halt of replays that somebody signed.
 func (c *Client) ClearHalt(ctx context.Context, tenant string, act []byte) (api.ClearResult, error) {
 	return give[api.ClearResult](ctx, c, ofTenant(tenant), act, "v1", "governance", "clear")

@@ -3,6 +3,7 @@
 //	sqlite:PATH   one SQLite file; chunks too, unless Options.Blobs names another place
 //	memory:       the memory of the process
 //	file:DIR      chunks as files, for Options.Blobs
+//	s3://BUCKET   chunks in a bucket, for Options.Blobs; see package s3blob
 package store
 
 import (
@@ -17,6 +18,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/store/fileblob"
 	"github.com/reprise-dev/reprise/store/memory"
+	"github.com/reprise-dev/reprise/store/s3blob"
 	"github.com/reprise-dev/reprise/store/sqlite"
 )
 
@@ -33,8 +35,11 @@ type Store interface {
 
 // Options are what may be chosen. A nil *Options chooses the defaults.
 type Options struct {
-	// Blobs names where chunks are kept; empty is where the ledgers are.
+	// Blobs names where chunks are kept; empty is where the ledgers are. It is
+	// part of where a store is: with another one its contents are not found.
 	Blobs string
+	// S3 says how a bucket is reached; nil is as the user's environment says.
+	S3 *s3blob.Options
 	// Now is the clock that leases run by; nil is time.Now.
 	Now func() time.Time
 }
@@ -44,30 +49,50 @@ func Open(ctx context.Context, name string, opts *Options) (Store, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	blobs, err := blobDir(opts.Blobs)
+	open, err := blobsAt(opts.Blobs, opts.S3)
 	if err != nil {
 		return nil, err
 	}
 	s, err := openLedgers(ctx, name, opts)
-	if err != nil || blobs == "" {
+	if err != nil || open == nil {
 		return s, err
 	}
-	b, err := fileblob.Open(blobs)
+	b, err := open(ctx)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return Join(s, b), nil
 }
 
-func blobDir(name string) (string, error) {
+// blobsAt reads the name of a place for chunks. Nil keeps them with the
+// ledgers.
+func blobsAt(name string, s3 *s3blob.Options) (func(context.Context) (blob.Store, error), error) {
 	if name == "" {
-		return "", nil
+		return nil, nil
+	}
+	if strings.HasPrefix(name, s3blob.Scheme) {
+		if _, err := s3blob.ParsePlace(name); err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (blob.Store, error) {
+			b, err := s3blob.Open(ctx, name, s3)
+			if err != nil {
+				return nil, err // not b: an interface that holds a nil store is not nil
+			}
+			return b, nil
+		}, nil
 	}
 	dir, ok := strings.CutPrefix(name, "file:")
 	if !ok || dir == "" || strings.HasPrefix(dir, "//") {
-		return "", fault.New(ErrName, "store.Open", "%q names no place for chunks: give file:DIR, or nothing to keep them with the ledgers", name)
+		return nil, fault.New(ErrName, "store.Open", "%q names no place for chunks: give file:DIR or s3://BUCKET/PREFIX, or nothing to keep them with the ledgers", name)
 	}
-	return dir, nil
+	return func(context.Context) (blob.Store, error) {
+		b, err := fileblob.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		return b, nil
+	}, nil
 }
 
 func openLedgers(ctx context.Context, name string, opts *Options) (Store, error) {

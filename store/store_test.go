@@ -2,9 +2,11 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/reprise-dev/reprise/kernel/blob"
@@ -13,6 +15,8 @@ import (
 	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/kernel/ledger/ledgertest"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/s3blob"
+	"github.com/reprise-dev/reprise/store/s3blob/s3blobtest"
 )
 
 func open(t *testing.T, name string, opts *store.Options) store.Store {
@@ -49,6 +53,16 @@ func TestEveryNameOpensAConformingStore(t *testing.T) {
 	}
 }
 
+func TestLedgersWithTheirChunksInABucketConform(t *testing.T) {
+	t.Parallel()
+	service := s3blobtest.Start(t)
+	service.Bucket(t, "blobs", s3blobtest.Versioned)
+	var places atomic.Int64
+	ledgertest.Run(t, func(t *testing.T) ledger.Store {
+		return open(t, "sqlite:"+filepath.Join(t.TempDir(), "store.db"), &store.Options{Blobs: service.Place(fmt.Sprintf("blobs/%d", places.Add(1)), ""), S3: service.Options()})
+	})
+}
+
 func TestBadNamesSayWhatIsGood(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, blobs, want string }{
@@ -65,11 +79,24 @@ func TestBadNamesSayWhatIsGood(t *testing.T) {
 		{"memory:", "file:", "file:DIR"},
 		{"memory:", "file://x", "file:DIR"},
 		{"memory:", "sqlite:x", "file:DIR"},
+		{"memory:", "s3:x", "s3://BUCKET"},
 	} {
 		s, err := store.Open(t.Context(), c.name, &store.Options{Blobs: c.blobs})
 		if !errors.Is(err, store.ErrName) || s != nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Open(%q, blobs %q) = %v, want %v that speaks of %q", c.name, c.blobs, err, store.ErrName, c.want)
 		}
+	}
+}
+
+func TestABadPlaceOfABucketOpensNothing(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, err := store.Open(t.Context(), "sqlite:"+path, &store.Options{Blobs: "s3://bucket?no-such-setting=1"})
+	if !errors.Is(err, s3blob.ErrPlace) || s != nil {
+		t.Errorf("Open = %v, %v, want %v", s, err, s3blob.ErrPlace)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("Open of a store whose chunks have no place made its ledgers")
 	}
 }
 

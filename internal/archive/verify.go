@@ -106,7 +106,7 @@ func VerifyFile(ctx context.Context, path string, opts *VerifyOptions) (*replay.
 	}
 	b, err := bundle.Open(f, info.Size())
 	if err != nil {
-		return nil, err
+		return nil, fault.Wrap(fault.CodeOf(err), "archive.VerifyFile", err, "%s", path)
 	}
 	return VerifyBundle(ctx, b, opts)
 }

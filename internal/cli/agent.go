@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"strings"
@@ -317,9 +318,13 @@ func (s *opened) summarise(ctx context.Context, run ledger.RunID, verb string, r
 		return err
 	}
 	var sums insight.Totals
+	failed := int64(-1)
 	for c, err := range insight.Calls(ctx, s, run, prices) {
 		if err == nil {
 			err = sums.Add(&c)
+		}
+		if failed < 0 && c.Failed() && c.HTTP == 0 {
+			failed = c.Outcome
 		}
 		if err != nil {
 			return err
@@ -350,6 +355,10 @@ func (s *opened) summarise(ctx context.Context, run ledger.RunID, verb string, r
 		exit = " · " + a.err.bad(fmt.Sprintf("agent exit %d", *r.Exit))
 	}
 	a.sayf("%s %s run %s: %s%s%s\n", a.err.good("■"), verb, a.err.name(short(run)), sumLine(&sums), took, exit)
+	if failed >= 0 && sums.Failed == sums.Calls {
+		a.sayf("%s no call got an answer; entry %d says why\n", a.err.warn("warning:"), failed)
+		next = append([]string{fmt.Sprintf("show last --at %d", failed)}, next...)
+	}
 	for i := range next {
 		next[i] += a.flag()
 		if at := strings.Index(next[i], " -- "); at >= 0 && a.flag() != "" {
@@ -427,6 +436,10 @@ func (a *app) replay(ctx context.Context, name string, agent []string, o capture
 		return err
 	}
 	took := a.now().Sub(from)
+	sums, err := s.saved(ctx, &r, math.MaxInt64, &o, res)
+	if err != nil {
+		return err
+	}
 	publish := func() error {
 		return a.publishOne(ctx, out, s, "reprise replay", or(r.Title, short(r.Run)), res.Report, took)
 	}
@@ -439,8 +452,13 @@ func (a *app) replay(ctx context.Context, name string, agent []string, o capture
 		return err
 	}
 	a.report(res.Report)
-	if len(res.Report.Divergences) > 0 {
+	a.saySaved(sums)
+	d := res.Report.First()
+	if d != nil {
 		a.next(a.stderr, a.err, "diff "+short(r.Run)+" "+short(res.Run)+a.flag())
+	}
+	if d != nil && d.Cause != nil && d.Cause.Origin == replay.FromCaller {
+		a.next(a.stderr, a.err, "replay "+short(r.Run)+a.flag()+" --any-credential -- "+quoteAll(agent))
 	}
 	return nil
 }
@@ -488,8 +506,15 @@ func (a *app) branch(ctx context.Context, at string, agent, upstreams []string, 
 	if res.Counts.Missed > 0 {
 		a.status = fault.ExitDiverged
 	}
-	if err := s.saySaved(ctx, &r, n+1, res); err != nil {
+	sums, err := s.saved(ctx, &r, n+1, &o, res)
+	if err != nil {
 		return err
+	}
+	if !a.json {
+		a.saySaved(sums)
+		for _, m := range res.Report.Remarks {
+			a.sayf("%s %s\n", a.err.dim("·"), clean(m))
+		}
 	}
 	if err := s.summarise(ctx, res.Run, "branched", res.Report, "show last", "diff "+short(r.Run)+" "+short(res.Run)); err != nil {
 		return err

@@ -24,21 +24,35 @@ import (
 const ErrImport fault.Invalid = "cli.import_refused"
 
 func (a *app) exportCommand() *cobra.Command {
-	var out, otlp string
+	var out, otlp, to string
 	var alone, content bool
 	cmd := &cobra.Command{
 		Use: "export RUN -o FILE", ValidArgsFunction: a.complete(1), Short: "Write a run into one file that others can verify offline", GroupID: "share",
 		Long: `Write a run, and the runs that it stands on, into one file. Whoever gets it can
 verify it without a store, with your public root key, and import it to replay.
 
+With --to, put that file into a bucket of a service that speaks S3, under the
+digest of its bytes, and beside it the snapshots of a job under their ids; with
+lock= and days= nobody can delete or change them before:
+
+  s3://BUCKET/PREFIX?region=R&lock=compliance&days=365
+  s3://BUCKET/PREFIX?endpoint=https://s3.example.com&path-style=1
+
+Credentials come from the environment, as for every AWS tool.
+
 With --otlp, write its calls as spans of OpenTelemetry instead, with the semantic
 conventions for generative AI, as OTLP/JSON. Spans are for dashboards: they prove
 nothing, but each names the entry that does. What was said is left out unless
 --content asks for it.`,
-		Example: example("reprise export last -o run.reprise", "reprise keys export -o key.pub", "reprise verify run.reprise --trust key.pub", "reprise export last --otlp spans.json"),
+		Example: example("reprise export last -o run.reprise", "reprise keys export -o key.pub", "reprise verify run.reprise --trust key.pub", "reprise export last --to 's3://archive/reprise?lock=compliance&days=365'", "reprise export last --otlp spans.json"),
 		Args:    exactly(1, "a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case to != "":
+				if out != "" || otlp != "" || content || alone {
+					return fault.New(ErrUsage, "cli.export", "--to archives all that a replay needs, and goes with no other flag")
+				}
+				return a.exportTo(cmd.Context(), args[0], to)
 			case out == "" && otlp == "":
 				return fault.New(ErrUsage, "cli.export", "name the file with -o; - is standard output")
 			case out != "" && otlp != "":
@@ -52,6 +66,7 @@ nothing, but each names the entry that does. What was said is left out unless
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file that is written; - is standard output")
+	cmd.Flags().StringVar(&to, "to", "", "archive the run in this place of a bucket instead: s3://BUCKET/PREFIX?…")
 	cmd.Flags().BoolVar(&alone, "alone", false, "leave out the runs that the run stands on")
 	cmd.Flags().StringVar(&otlp, "otlp", "", "write OpenTelemetry spans to this file instead; - is standard output")
 	cmd.Flags().BoolVar(&content, "content", false, "with --otlp: also write what was asked and answered")
@@ -133,13 +148,16 @@ func (a *app) importCommand() *cobra.Command {
   trajectories  tau-bench, SWE-agent, lists of chat messages
   messages      MCP, WebSocket and gRPC cassettes, answers of models alone
 
+In place of a file, s3://BUCKET/PREFIX/bundles/… takes one bundle from where
+export --to put it, and s3://BUCKET/PREFIX all of them.
+
 A bundle is verified before anything is written. What a recording of another tool
 does not hold byte for byte is labelled as evidence: it can be shown and verified,
 and no replay is answered with it.
 
 Every file gets a line; one that is refused does not stop the others, and the
 exit status is 2 then.`,
-		Example: example("reprise import run.reprise", "reprise import testdata/cassettes/*.yaml", "reprise import ~/.claude/projects/*/*.jsonl"),
+		Example: example("reprise import run.reprise", "reprise import testdata/cassettes/*.yaml", "reprise import ~/.claude/projects/*/*.jsonl", "reprise import 's3://archive/reprise?region=eu-central-1'"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fault.New(ErrUsage, "cli.import", "import takes at least one file")
@@ -180,36 +198,51 @@ func (a *app) importFiles(ctx context.Context, files []string, f importFlags) er
 	}
 	var list []canon.Value
 	refused := 0
+	total := 0
 	for _, file := range files {
-		t := s.importFile(ctx, file, opts)
-		v := canon.Object(canon.M("file", canon.String(file)), canon.M("format", canon.String(t.form)), canon.M("runs", canon.Array(t.runs...)))
-		if t.err != nil {
-			refused++
-			code := fault.CodeOf(t.err)
-			v = canon.Object(canon.M("file", canon.String(file)), canon.M("code", canon.String(code.Error())), canon.M("message", canon.String(t.err.Error())))
-			if !a.json {
-				a.printf("%s %s: %s\n", a.out.bad("✗"), clean(file), clean(t.err.Error()))
-			}
-			if ctx.Err() != nil {
-				break
-			}
-		} else if !a.json {
-			a.printf("%s %s: %s\n", a.out.good("✓"), clean(file), t.line)
+		var done []taken
+		if isPlace(file) {
+			done = s.importPlace(ctx, file, opts)
+		} else {
+			done = []taken{s.importFile(ctx, file, opts)}
 		}
-		list = append(list, v)
+		for _, t := range done {
+			total++
+			if t.err != nil {
+				refused++
+			}
+			list = append(list, a.sayTaken(&t))
+		}
+		if ctx.Err() != nil {
+			break
+		}
 	}
 	if a.json {
 		a.print(canon.Object(
 			canon.M("files", canon.Array(list...)),
-			canon.M("imported", canon.Int(int64(len(files)-refused))), canon.M("refused", canon.Int(int64(refused))),
+			canon.M("imported", canon.Int(int64(total-refused))), canon.M("refused", canon.Int(int64(refused))),
 		))
 	} else {
-		a.printf("%s imported, %d refused\n", plural(int64(len(files)-refused), "file"), refused)
+		a.printf("%s imported, %d refused\n", plural(int64(total-refused), "file"), refused)
 	}
 	if refused > 0 {
 		a.status = ErrImport.Class().ExitStatus()
 	}
 	return nil
+}
+
+// sayTaken prints what became of one file, and returns it as a value.
+func (a *app) sayTaken(t *taken) canon.Value {
+	if t.err == nil {
+		if !a.json {
+			a.printf("%s %s: %s\n", a.out.good("✓"), clean(t.file), t.line)
+		}
+		return canon.Object(canon.M("file", canon.String(t.file)), canon.M("format", canon.String(t.form)), canon.M("runs", canon.Array(t.runs...)))
+	}
+	if !a.json {
+		a.printf("%s %s: %s\n", a.out.bad("✗"), clean(t.file), clean(t.err.Error()))
+	}
+	return canon.Object(canon.M("file", canon.String(t.file)), canon.M("code", canon.String(fault.CodeOf(t.err).Error())), canon.M("message", canon.String(t.err.Error())))
 }
 
 func (s *opened) importFile(ctx context.Context, path string, opts archive.ImportOptions) taken {
@@ -234,7 +267,7 @@ func (s *opened) importFile(ctx context.Context, path string, opts archive.Impor
 	return t
 }
 
-func (s *opened) importBundle(ctx context.Context, t *taken, f *os.File, size int64, opts archive.ImportOptions) {
+func (s *opened) importBundle(ctx context.Context, t *taken, f io.ReaderAt, size int64, opts archive.ImportOptions) {
 	t.form = "reprise"
 	var done []archive.Imported
 	if done, t.err = archive.Import(ctx, s, f, size, opts); t.err != nil {

@@ -48,6 +48,7 @@ type app struct {
 
 	// Flags that every command has.
 	store string
+	blobs string
 	json  bool
 
 	// printed says that standard output holds its one document.
@@ -104,7 +105,7 @@ func (a *app) fail(cmd *cobra.Command, err error) int {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		if _, coded := errors.AsType[fault.Code](err); !coded && !errors.Is(err, context.Canceled) {
-			err = fault.New(ErrUsage, "cli.Run", "%s", err) // cobra's own errors are all of usage
+			err = usage(err) // cobra's own errors are all of usage
 		}
 	}
 	code := fault.CodeOf(err)
@@ -132,13 +133,24 @@ func (a *app) fail(cmd *cobra.Command, err error) int {
 	return code.Class().ExitStatus()
 }
 
+// usage says an error of cobra in a line: its guesses come as a list.
+func usage(err error) error {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	text = strings.Replace(text, " Did you mean this? ", "; did you mean one of these: ", 1)
+	return fault.New(ErrUsage, "cli.Run", "%s", text)
+}
+
 // hint says what to do about the errors that people meet most.
 func (a *app) hint(cmd *cobra.Command, code fault.Code) string {
 	switch code.Error() {
 	case "cli.usage":
 		return strings.TrimPrefix(strings.Replace(" "+cmd.CommandPath(), " "+cmd.Root().Name(), a.self, 1)+" --help", " ")
-	case "insight.no_such_run", "insight.ambiguous_run", "ledger.run_not_found":
+	case "insight.no_such_run", "insight.ambiguous_run":
 		return "list the runs: " + a.self + " runs"
+	case "ledger.run_not_found":
+		return a.self + " runs lists the runs, " + a.self + " show RUN the entries of one"
+	case "cli.no_store":
+		return "--store or REPRISE_STORE name another one; " + a.self + " record -- CMD… makes one"
 	case "ledger.leased":
 		return "another process writes to this run; wait until it ends, or ten seconds if it was killed"
 	case "sign.untrusted_root":
@@ -150,7 +162,7 @@ func (a *app) hint(cmd *cobra.Command, code fault.Code) string {
 	case "server.remote_address":
 		return "--listen 127.0.0.1:7070, or --allow-remote if they may read every run"
 	case "server.listen_failed":
-		return "--listen 127.0.0.1:0 takes a free port"
+		return "port 0 takes a free one, with --listen or, for the recorder, --record-listen"
 	case "capture.no_isolation":
 		return "--hermetic without require goes on, and the report says what was not blocked"
 	case "keys.no_signer":
@@ -194,6 +206,7 @@ at, verified by somebody else, and replayed without calling anything.`,
 	)
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.store, "store", "", "where runs are kept, as sqlite:PATH (default .reprise/ in the working folder; REPRISE_STORE)")
+	flags.StringVar(&a.blobs, "blobs", "", "where a new store keeps contents: file:DIR or s3://BUCKET/PREFIX (default in the store itself; REPRISE_BLOBS)")
 	flags.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
 	root.AddCommand(a.matchCommand(), a.testCommand())
 	root.AddCommand(
@@ -215,7 +228,11 @@ func example(lines ...string) string { return "  " + strings.Join(lines, "\n  ")
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return fault.New(ErrUsage, "cli", "%s takes %s, not %d arguments", cmd.CommandPath(), what, len(args))
+			got := plural(int64(len(args)), "argument")
+			if len(args) == 0 {
+				got = "nothing"
+			}
+			return fault.New(ErrUsage, "cli", "%s takes %s; it was given %s", cmd.CommandPath(), what, got)
 		}
 		return nil
 	}
@@ -224,6 +241,9 @@ func exactly(n int, what string) cobra.PositionalArgs {
 // agentCommand splits "RUN -- CMD…" at the dashes: cobra leaves them out.
 func agentCommand(cmd *cobra.Command, args []string, before int) (own, agent []string, err error) {
 	at := cmd.ArgsLenAtDash()
+	if at >= 0 && at < before {
+		return nil, nil, fault.New(ErrUsage, "cli", "name the run in front of the --, as in %q", strings.Replace(cmd.UseLine(), " [flags]", "", 1))
+	}
 	if at < 0 || at != before || len(args) == at {
 		return nil, nil, fault.New(ErrUsage, "cli", "put the agent's command behind --, as in %q", strings.Replace(cmd.UseLine(), " [flags]", "", 1))
 	}

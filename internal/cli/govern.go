@@ -22,6 +22,7 @@ type governFlags struct {
 	role    string
 	deny    bool
 	abstain bool
+	founds  bool // there may be no store yet
 	act     jobs.Act
 }
 
@@ -45,12 +46,20 @@ func (a *app) governCommand() *cobra.Command {
 
 Each tenant of a store has a governance ledger: a run that verifies like any
 other. It begins with your operator key in every role; govern roles enrols
-others. Every act in it is signed, and bound to exactly what it is about.`,
-		Example: example("reprise govern vote last", "reprise govern roles grant alice council", "reprise govern log"),
-		Args:    exactly(0, "vote, approve, halt, clear, roles or log"),
+others. Every act in it is signed, and bound to exactly what it is about. One
+that does not verify permits nothing.
+
+  Operator  audits and reexecutes replays, and halts them
+  Admin     does that too, clears halts, enrols people, sees what is redacted
+            for a data subject; with an Auditor, replays in production
+  Auditor   audits and reexecutes replays
+  Council   votes on what jobs ask for, allows production replays, clears halts;
+            with an Admin, lets a replay go on behind a divergence`,
+		Example: example("reprise govern vote last", "reprise govern roles grant alice Council", "reprise govern log"),
+		Args:    exactly(0, "vote, approve, halt, clear, roles, log or sign"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.governVote(), a.governApprove(), a.governHalt(), a.governClear(), a.governRoles(), a.governLog())
+	cmd.AddCommand(a.governVote(), a.governApprove(), a.governHalt(), a.governClear(), a.governRoles(), a.governLog(), a.governSign())
 	return cmd
 }
 
@@ -70,7 +79,7 @@ snapshot when the job began.`,
 			if err != nil {
 				return err
 			}
-			f.act.Role = govern.Role(f.role)
+			f.act.Role = roleOf(f.role)
 			return a.onJob(cmd.Context(), args[0], func(ctx context.Context, r *jobs.Runner, run ledger.RunID) (*jobs.Result, error) {
 				if request != "" {
 					return r.VoteOn(ctx, run, request, verb, f.act)
@@ -85,7 +94,11 @@ snapshot when the job began.`,
 
 // governing opens the governance ledger of a tenant for a command.
 func (a *app) governing(ctx context.Context, f *governFlags, do func(*opened, *jobs.Governance) error) error {
-	s, err := a.openOld(ctx)
+	open := a.openOld
+	if f.founds {
+		open = a.openNew
+	}
+	s, err := open(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,7 +107,7 @@ func (a *app) governing(ctx context.Context, f *governFlags, do func(*opened, *j
 	if err != nil {
 		return err
 	}
-	f.act.Role = govern.Role(f.role)
+	f.act.Role = roleOf(f.role)
 	g, err := jobs.OpenGovernance(ctx, r.Config, r.Keys, f.tenant)
 	if err != nil {
 		return err
@@ -106,6 +119,10 @@ func (a *app) governApprove() *cobra.Command {
 	var f governFlags
 	return f.register(&cobra.Command{
 		Use: "approve REQUEST", Short: "Vote on a replay: on its mode, or on going on behind what it has found",
+		Long: `Vote on a replay that was refused: on one in production, which takes an Admin and
+an Auditor, or the Council; or, where it has found a divergence, on going on
+behind it, which takes an Admin and the Council. A vote counts for that request
+alone. Then ask again with job replay --approval REQUEST.`,
 		Example: example("reprise govern approve 3f9a --as alice", "reprise govern approve 3f9a --role council"),
 		Args:    exactly(1, "the beginning of a request's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -165,6 +182,8 @@ func (a *app) governHalt() *cobra.Command {
 	var f governFlags
 	return f.register(&cobra.Command{
 		Use: "halt JOB|SNAPSHOT", Short: "Halt all replays of a job or snapshot: a security incident",
+		Long: `Halt all replays of a job or snapshot, as Operator, Admin or Council. It is
+recorded as SECURITY_INCIDENT and FORCE_HALT_REPLAY, and stands until govern clear.`,
 		Example: example("reprise govern halt last --reason 'the key was copied'"),
 		Args:    exactly(1, "a job or the id of a snapshot"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -222,10 +241,12 @@ func (a *app) standing(g *jobs.Governance) {
 func (a *app) governClear() *cobra.Command {
 	var f governFlags
 	return f.register(&cobra.Command{
-		Use: "clear [JOB|SNAPSHOT]", Short: "Vote to let what is halted go on, as one of the council",
-		Long: `Vote to let what is halted go on, as one of the council: one snapshot, or all
-that stands still of a job. Left out, the one thing that does.`,
-		Example: example("reprise govern clear last --as alice", "reprise govern clear 3f9a --deny"),
+		Use: "clear [JOB|SNAPSHOT]", Short: "Let what is halted go on, as an Admin or one of the Council",
+		Long: `Let what is halted go on: one snapshot, or all that stands still of a job. Left
+out, the one thing that does. An Admin decides alone, the Council with more than
+half of it; then FORCE_HALT_CLEAR is recorded. Who is both speaks as one of the
+Council, unless --role says otherwise.`,
+		Example: example("reprise govern clear last --as alice", "reprise govern clear last --role Admin --reason 'restored from the archive'", "reprise govern clear 3f9a --deny"),
 		Args:    between(0, 1, "a job or the beginning of a snapshot's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.abstain {
@@ -270,14 +291,14 @@ func (s *opened) clearing(ctx context.Context, g *jobs.Governance, name string) 
 }
 
 func (a *app) governRoles() *cobra.Command {
-	var f governFlags
+	f := governFlags{founds: true} // people are enrolled before the first job
 	var key string
 	cmd := f.register(&cobra.Command{
 		Use: "roles [grant NAME ROLE…|revoke NAME]", Short: "List who may act, or enrol somebody",
-		Long: `List who may act, or enrol somebody. The roles are operator, admin, auditor,
-council and approver; grant sets all of them at once. The key is that of keys
+		Long: `List who may act, or enrol somebody. The roles are Operator, Admin, Auditor,
+Council and Approver, in either case; grant sets all of them at once. The key is that of keys
 actor NAME, or one that is given with --key.`,
-		Example: example("reprise govern roles", "reprise govern roles grant alice council auditor", "reprise govern roles revoke alice"),
+		Example: example("reprise govern roles", "reprise govern roles grant alice Council Auditor", "reprise govern roles revoke alice"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.governing(cmd.Context(), &f, func(_ *opened, g *jobs.Governance) error {
 				if len(args) > 0 {
@@ -294,6 +315,9 @@ actor NAME, or one that is given with --key.`,
 	return cmd
 }
 
+// roleOf reads a role, which documents write with a capital.
+func roleOf(name string) govern.Role { return govern.Role(strings.ToLower(name)) }
+
 func enrol(ctx context.Context, g *jobs.Governance, args []string, key string, by jobs.Act) error {
 	grants := args[0] == "grant" && len(args) > 2
 	if !grants && (args[0] != "revoke" || len(args) != 2) {
@@ -301,7 +325,7 @@ func enrol(ctx context.Context, g *jobs.Governance, args []string, key string, b
 	}
 	who := jobs.Actor{ID: args[1]}
 	for _, r := range args[2:] {
-		who.Roles = append(who.Roles, govern.Role(r))
+		who.Roles = append(who.Roles, roleOf(r))
 	}
 	if key != "" {
 		var err error

@@ -18,6 +18,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
 	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/store/s3blob"
 )
 
 func (a *app) jobCommand() *cobra.Command {
@@ -55,6 +56,9 @@ func (s *opened) jobRunner() (*jobs.Runner, error) {
 	var mu sync.Mutex
 	return &jobs.Runner{
 		Config: cfg, Keys: k, CellCommand: []string{exe, cellName}, World: live.World{Now: s.a.now, Rand: s.a.rand, Environ: s.a.lookup},
+		Vault: func(ctx context.Context, place string) (*s3blob.Vault, error) {
+			return s3blob.OpenVault(ctx, place, s.a.s3())
+		},
 		Progress: func(e jobs.Event) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -89,7 +93,8 @@ func (a *app) jobRun() *cobra.Command {
 		Use: "run JOB.yaml", Short: "Begin a job and go on until it is done or waits",
 		Long: `Begin a job and go on until it is done or waits for the council. Waiting is no
 error: the process ends with status 0 and prints what to type next. The status
-is 4 if the job ended without an answer.`,
+is 4 if the job ended without an answer, and 5 if it could not be archived where
+its file says.`,
 		Example: example("reprise job run job.yaml"),
 		Args:    exactly(1, "a job file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -229,6 +234,12 @@ func (s *opened) jobResult(res *jobs.Result, err error) error {
 		a.printf("%s job %s %s after %s\n", mark, a.out.name(id), res.Status, plural(int64(len(res.Log.Iterations)), "iteration"))
 		a.printf("  %s\n", clean(res.Log.Final))
 		a.replayable(res.Log.Replayable, res.Log.Missing)
+		if res.Archived != nil {
+			a.archived(res.Archived)
+		}
+		if res.NotArchived != nil {
+			a.next(a.stdout, a.out, "export "+id+a.flag()+" --to "+quote(res.Archive))
+		}
 		a.next(a.stdout, a.out, "job show "+id+a.flag(), "job replay "+id+a.flag()+" --mode production")
 	}
 	return res.Err()
@@ -254,6 +265,9 @@ func jobValue(res *jobs.Result) canon.Value {
 			canon.M("payload", q.Payload), canon.M("request", q.Value()), canon.M("request_id", canon.String(q.ID()))))
 	}
 	if l := res.Log; l != nil {
+		if res.Archive != "" {
+			v = v.With("archived", archivedValue(res.Archived))
+		}
 		v = v.With("final_answer", canon.String(l.Final)).With("error", canon.String(l.Error)).With("replayable", canon.Bool(l.Replayable)).
 			With("missing", texts(l.Missing)).With("iterations", canon.Int(int64(len(l.Iterations))))
 	}

@@ -78,12 +78,11 @@ is missing, 3 if something was changed, 4 if it may not be done.`,
 func (f *jobReplayFlags) request() (jobs.ReplayRequest, error) {
 	q := jobs.ReplayRequest{
 		By: jobs.Act{As: f.actor, Reason: f.reason}, Mode: job.Mode(f.mode), Force: f.force, Approval: f.approval,
-		MaxTime: f.maxTime, MaxIterations: f.maxIterations, DSR: f.dsr,
+		MaxTime: f.maxTime, MaxIterations: f.maxIterations, DSR: f.dsr, Rerun: f.rerun,
 	}
 	if f.maxTime < 0 || f.maxIterations < 0 {
 		return q, fault.New(ErrUsage, "cli.job", "limits can only be lowered, not be negative")
 	}
-	q.Rerun = f.rerun
 	var err error
 	if q.Sandbox, err = capture.ParseIsolation(f.sandbox); err != nil {
 		return q, err

@@ -286,7 +286,7 @@ func (a *app) matchRules(ctx context.Context, args []string) error {
 		optional = nil
 	}
 	var values []canon.Value
-	t := newTable(2, "RULE", "FOR", "WHAT IT LEAVES OUT OF THE KEY")
+	t := newTable(2, "NORMALISER", "FOR", "WHAT IT LEAVES OUT OF THE KEY")
 	add := func(n *capture.Normaliser, on bool) {
 		values = append(values, canon.Object(
 			canon.M("id", canon.String(n.ID())), canon.M("kind", canon.String(n.Kind)), canon.M("about", canon.String(n.Doc)), canon.M("on", canon.Bool(on)),

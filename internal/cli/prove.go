@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/trajectories"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -83,8 +84,7 @@ func (a *app) replayOrProve(cmd *cobra.Command, name string, f *proveFlags) erro
 		if fs := given(cmd, proving()); len(fs) > 0 {
 			return err
 		}
-		_, _, err := agentCommand(cmd, []string{name}, 1)
-		return err
+		return s.needCommand(ctx, info, "replay", short(info.Run))
 	}
 	// Each of the three says what to print; none means a proof.
 	f.derive = f.derive || !f.fold && !f.trace
@@ -125,6 +125,27 @@ func (s *opened) needTrajectory(ctx context.Context, run ledger.RunID) error {
 		break
 	}
 	return nil
+}
+
+// needCommand says that a run needs its agent's command to come again, and
+// which that was.
+func (s *opened) needCommand(ctx context.Context, info ledger.RunInfo, verb, place string) error {
+	r, err := s.summary(ctx, info)
+	if err != nil {
+		return err
+	}
+	if r.Engine == job.Engine {
+		return fault.New(ErrEngine, "cli."+verb, "run %s is a job; use %q", short(info.Run), s.a.self+" job "+verb+" "+short(info.Run))
+	}
+	var argv []string
+	for _, v := range r.Open.Get("argv").Elems() {
+		argv = append(argv, v.Str())
+	}
+	e := fault.New(ErrUsage, "cli."+verb, "run %s is that of an agent, which has to run again: put its command behind --", short(info.Run))
+	if len(argv) > 0 {
+		e = e.With("as it was recorded: " + s.a.self + " " + verb + " " + place + s.a.flag() + " -- " + quoteAll(argv))
+	}
+	return e
 }
 
 func (s *opened) proveOptions(ctx context.Context, info ledger.RunInfo, f *proveFlags) (*trajectories.ProveOptions, error) {

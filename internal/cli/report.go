@@ -22,6 +22,7 @@ func (a *app) report(r *replay.Report) {
 	if r.Verb == replay.Verify {
 		a.phases(r)
 	} else {
+		a.printf("%s\n", a.out.bold(clean(r.Sentence())))
 		a.counts(r)
 	}
 	a.divergences(r)
@@ -80,13 +81,41 @@ func (a *app) finding(f *ledger.Finding) {
 func countLine(list []replay.Count) string {
 	parts := make([]string, len(list))
 	for i, c := range list {
-		parts[i] = number(c.N) + " " + strings.ReplaceAll(c.Name, "_", " ")
+		name := strings.ReplaceAll(c.Name, "_", " ")
+		if c.N == 1 {
+			name = one(name)
+		}
+		parts[i] = number(c.N) + " " + name
 	}
 	return strings.Join(parts, " · ")
 }
 
+// one returns what is counted in the singular.
+func one(name string) string {
+	first, rest, more := strings.Cut(name, " ")
+	if stem, ok := strings.CutSuffix(first, "ies"); ok {
+		first = stem + "y"
+	} else {
+		first = strings.TrimSuffix(first, "s")
+	}
+	if more {
+		first += " " + rest
+	}
+	return first
+}
+
+// mainCounts is how many of the counts of a comparison are printed even if
+// they are zero.
+const mainCounts = 4
+
 func (a *app) counts(r *replay.Report) {
-	if line := countLine(r.Counts); line != "" {
+	var list []replay.Count
+	for i, c := range r.Counts {
+		if i < mainCounts || c.N > 0 {
+			list = append(list, c)
+		}
+	}
+	if line := countLine(list); line != "" {
 		a.printf("%s\n", line)
 	}
 }
@@ -95,25 +124,16 @@ func (a *app) counts(r *replay.Report) {
 // are printed; --json has more.
 const maxFollowing = 10
 
-// divergences says where it differs first, in full, and then in a line each
-// what follows from that.
+// divergences says where it differs first, with the entries and what stands
+// there, and then in a line each what follows from that. The sentence of the
+// report has said why.
 func (a *app) divergences(r *replay.Report) {
 	if len(r.Divergences) == 0 {
 		return
 	}
 	first := r.Divergences[0]
-	a.printf("\n")
-	switch {
-	case first.Step == 2:
-		a.printf("step 1 is the same\n")
-	case first.Step > 2:
-		a.printf("steps 1–%d are the same\n", first.Step-1)
-	}
-	a.printf("%s\n", a.out.bold(a.sentence(r.Verb, &first)))
+	a.printf("\n%s\n", a.sentence(r.Verb, &first))
 	a.places(r, &first)
-	if first.Cause != nil {
-		a.printf("    %s %s\n", a.out.warn("cause:"), clean(first.Cause.Text()))
-	}
 	if first.Msg != "" && len(first.Where) == 0 && first.Kind != replay.Missing {
 		a.printf("    %s\n", clean(first.Msg))
 	}

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,7 +20,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/cli"
+	"github.com/reprise-dev/reprise/store/s3blob/s3blobtest"
 )
 
 func TestMain(m *testing.M) {
@@ -27,6 +32,8 @@ func TestMain(m *testing.M) {
 		},
 		"agent": func() { os.Exit(agent()) },
 		"codex": func() { os.Exit(codex()) },
+		"goose": func() { os.Exit(goose()) },
+		"aider": func() { os.Exit(aider()) },
 	})
 }
 
@@ -35,7 +42,11 @@ func TestMain(m *testing.M) {
 //
 //	agent [QUESTION]       an agent that asks the model at OPENAI_BASE_URL, runs a tool of its own
 //	                       (its result is TOOL) and asks again; EXIT is its status
+//	                       (with BESIDE, a URL, it also goes there past the recorder, and ends with 9 if that answers)
 //	codex exec             an agent that, as Codex, has its address from -c openai_base_url and no variable
+//	goose run -t hi        one that, as goose, adds its path to OPENAI_HOST, from the environment or else its config.yaml
+//	aider --message hi     one that, as aider, prefers --openai-api-base to .aider.conf.yml, and that to OPENAI_API_BASE
+//	[cell]                 an agent can have a network of its own here
 //	upstream stop          stops the model; nothing answers at its address any more
 //	flip FILE OFFSET       changes one bit
 //	json [NAME=VALUE…]     standard output of the last command is one JSON document with these members
@@ -43,7 +54,11 @@ func TestMain(m *testing.M) {
 //	status N COMMAND…      runs a command, which must end with that exit status
 //	trajectory STORY       makes a trajectory in the store, and keeps its run, its signer, its policy set and its
 //	                       trajectory id in $RUN, $SIGNER, $POLICIES and $TRAJECTORY
+//	misroute               writes the newest job a second time, with another decision in its log and every signature right
 //	tamper FROM TO         changes bytes of the entries in the store; both are of one length
+//	bucket NAME KIND       makes a bucket (plain, versioned, lockable) at the S3 service of the test, which $S3 names as
+//	                       the settings of a place
+//	subst FILE             puts the values of variables into a file
 //	edit FILE FROM TO      changes bytes of a file, as often as they are there; both are of one length
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -51,6 +66,13 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Condition: func(cond string) (bool, error) {
+			path, err := exec.LookPath("reprise") // as the scripts find it
+			if cond != "cell" || err != nil {
+				return false, errors.Join(fmt.Errorf("there is no condition %q", cond), err)
+			}
+			return capture.TryCell(t.Context(), []string{path, "cell"}) == nil, nil
+		},
 		Setup: func(e *testscript.Env) error {
 			s := httptest.NewServer(http.HandlerFunc(model))
 			e.Defer(s.Close)
@@ -70,14 +92,35 @@ func TestScripts(t *testing.T) {
 			"flip":     flip,
 			"json":     isJSON,
 			"member":   member,
+			"misroute": misroute,
 			"status":   status,
 			"edit":     edit,
 			"tamper":   tamper,
+			"subst": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
+			},
+			"bucket": func(ts *testscript.TestScript, _ bool, args []string) { bucket(t, ts, args) },
 			"trajectory": func(ts *testscript.TestScript, _ bool, args []string) {
 				makeTrajectory(t, ts, args[0])
 			},
 		},
 	})
+}
+
+func bucket(t *testing.T, ts *testscript.TestScript, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: bucket NAME KIND")
+	}
+	s := s3blobtest.Service{Endpoint: ts.Getenv("S3_ENDPOINT"), AccessKey: s3blobtest.AccessKey, SecretKey: s3blobtest.SecretKey}
+	if s.Endpoint == "" {
+		s = s3blobtest.Start(t)
+		ts.Setenv("S3_ENDPOINT", s.Endpoint)
+		ts.Setenv("S3", "path-style=1&endpoint="+url.QueryEscape(s.Endpoint))
+		ts.Setenv("AWS_ACCESS_KEY_ID", s.AccessKey)
+		ts.Setenv("AWS_SECRET_ACCESS_KEY", s.SecretKey)
+		ts.Setenv("AWS_REGION", "us-east-1")
+	}
+	s.Bucket(t, args[0], args[1])
 }
 
 func stopUpstream(ts *testscript.TestScript, neg bool, args []string) {
@@ -184,9 +227,44 @@ func codex() int {
 			address, _ = strconv.Unquote(v)
 		}
 	}
+	return standIn(address)
+}
+
+// goose asks the model at the host of its settings.
+func goose() int {
+	host := os.Getenv("OPENAI_HOST")
+	if host == "" {
+		host = inFile(filepath.Join(os.Getenv("HOME"), ".config", "goose", "config.yaml"), "OPENAI_HOST: ")
+	}
+	return standIn(strings.TrimSuffix(host, "/") + "/v1")
+}
+
+// aider asks the model at the strongest of the addresses that it knows.
+func aider() int {
+	for i, a := range os.Args {
+		if a == "--openai-api-base" {
+			return standIn(os.Args[i+1])
+		}
+	}
+	if address := inFile(".aider.conf.yml", "openai-api-base: "); address != "" {
+		return standIn(address)
+	}
+	return standIn(os.Getenv("OPENAI_API_BASE"))
+}
+
+// inFile returns what stands behind a name in a file.
+func inFile(path, name string) string {
+	text, _ := os.ReadFile(path) // of no file: nothing
+	_, value, _ := strings.Cut(string(text), name)
+	value, _, _ = strings.Cut(value, "\n")
+	return value
+}
+
+// standIn asks the model at an address the last of its arguments.
+func standIn(address string) int {
 	body, status, err := post(address, chat{Model: "gpt-4o-mini", Messages: []message{{Role: "user", Content: os.Args[len(os.Args)-1]}}})
 	if err != nil || status != http.StatusOK {
-		fmt.Fprintln(os.Stderr, "codex:", status, err)
+		fmt.Fprintln(os.Stderr, os.Args[0]+":", status, err)
 		return 1
 	}
 	_, _ = os.Stdout.Write(body)
@@ -238,6 +316,11 @@ func agent() int {
 		}
 		q.Messages = append(q.Messages, message{Role: "tool", Content: result, Tool: "call_1"})
 		q.Stream = true
+	}
+	if beside := os.Getenv("BESIDE"); beside != "" {
+		if _, status, err := post(beside, q); err == nil && status == http.StatusOK {
+			return 9
+		}
 	}
 	n, _ := strconv.Atoi(os.Getenv("EXIT"))
 	return n

@@ -53,7 +53,7 @@ It stops on Ctrl-C or SIGTERM, when what is under way has ended.`,
 			"reprise serve --record", "OPENAI_BASE_URL=http://127.0.0.1:7071/run/nightly/openai/v1 node agent.mjs"),
 		Args: exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.serve(cmd.Context(), f)
+			return a.serve(cmd, f)
 		},
 	}
 	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:7070", "the address, as HOST:PORT; port 0 takes a free one")
@@ -65,12 +65,16 @@ It stops on Ctrl-C or SIGTERM, when what is under way has ended.`,
 	return cmd
 }
 
-func (a *app) serve(ctx context.Context, f serveFlags) error {
+func (a *app) serve(cmd *cobra.Command, f serveFlags) error {
+	ctx := cmd.Context()
 	if f.template != "" && !f.run {
 		return fault.New(ErrUsage, "cli.serve", "--trajectory-template needs --allow-run")
 	}
 	if f.run && f.remote {
 		return fault.New(ErrUsage, "cli.serve", "--allow-run starts programs at the word of whoever reaches the server, so it does not go with --allow-remote")
+	}
+	if fs := given(cmd, []string{"record-listen", "upstream", "idle"}); len(fs) > 0 && !f.standing.record {
+		return fault.New(ErrUsage, "cli.serve", "%s needs --record", strings.Join(fs, ", "))
 	}
 	ln, err := server.Listen(ctx, f.listen, f.remote)
 	if err != nil {

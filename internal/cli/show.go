@@ -91,7 +91,8 @@ func (a *app) prices(file string) (insight.PriceList, error) {
 			return insight.PriceList{}, fault.Wrap(ErrFile, "cli.prices", err, "the prices")
 		}
 	}
-	return insight.Prices(own)
+	list, err := insight.Prices(own)
+	return list, fault.Wrap(fault.CodeOf(err), "cli.prices", err, "%s", file)
 }
 
 func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices insight.PriceList) error {
@@ -159,7 +160,11 @@ func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices i
 		a.printf("%s\n", a.out.warn("no calls: nothing came through the recorder"))
 	} else {
 		t.write(a.stdout, a.out)
-		a.printf("\n%s\n", sumLine(&sums))
+		line := sumLine(&sums)
+		if sums.Priced > 0 {
+			line += a.out.dim(" at prices " + clean(prices.Version))
+		}
+		a.printf("\n%s\n", line)
 	}
 	if a.out.terminal && len(calls) > 0 {
 		a.next(a.stdout, a.out, "show "+short(info.Run)+" --at "+fmt.Sprint(calls[0].N)+a.flag(), "verify "+short(info.Run)+a.flag())
@@ -262,11 +267,14 @@ func sumLine(t *insight.Totals) string {
 	if t.Evidence > 0 {
 		parts = append(parts, number(t.Evidence)+" evidence only")
 	}
+	if t.Models+t.Counted+t.Priced == 0 {
+		return strings.Join(parts, " · ")
+	}
 	of := func(n int64, what string) string {
-		if n == t.Calls {
+		if n >= t.Models {
 			return what
 		}
-		return fmt.Sprintf("%s (%s of %s)", what, number(n), plural(t.Calls, "call"))
+		return fmt.Sprintf("%s (%s of %s)", what, number(n), plural(t.Models, "model call"))
 	}
 	if t.Counted > 0 {
 		u := t.Usage

@@ -27,6 +27,7 @@ type place struct {
 	file  string // of an SQLite store; empty otherwise
 	dir   string // the folder of the file
 	spool string // empty: answers that are still coming are not staged
+	blobs string // where its contents are, as the command line says; empty: it says nothing
 }
 
 // The store of a working folder.
@@ -48,7 +49,15 @@ func (a *app) place() place {
 	if !strings.Contains(name, ":") {
 		name = "sqlite:" + filepath.ToSlash(filepath.Join(name, defaultFile))
 	}
-	p := place{dsn: name}
+	p := place{dsn: name, blobs: a.blobs}
+	if p.blobs == "" {
+		p.blobs = a.lookup("REPRISE_BLOBS")
+	}
+	if dir, ok := strings.CutPrefix(p.blobs, "file:"); ok && dir != "" {
+		if abs, err := filepath.Abs(dir); err == nil {
+			p.blobs = "file:" + filepath.ToSlash(abs) // a store is used from other folders too
+		}
+	}
 	if file, ok := strings.CutPrefix(name, "sqlite:"); ok && file != "" && !strings.HasPrefix(file, "//") {
 		p.file = filepath.FromSlash(file)
 		p.dir = filepath.Dir(p.file)
@@ -65,10 +74,14 @@ func (a *app) place() place {
 // flag returns the --store flag with which the same store is found again, or
 // nothing if that needs none.
 func (a *app) flag() string {
-	if a.store == "" {
-		return ""
+	out := ""
+	if a.store != "" {
+		out = " --store " + quote(a.store)
 	}
-	return " --store " + quote(a.store)
+	if a.blobs != "" && a.place().file == "" {
+		out += " --blobs " + quote(a.blobs) // a store with a file remembers
+	}
+	return out
 }
 
 // opened is a store that is open.
@@ -84,6 +97,9 @@ func (a *app) openNew(ctx context.Context) (*opened, error) {
 	p := a.place()
 	if p.file != "" {
 		if err := makeFolder(p.dir); err != nil {
+			return nil, err
+		}
+		if err := a.placeBlobs(ctx, p); err != nil {
 			return nil, err
 		}
 		// SQLite gives the files beside it the same permissions.
@@ -117,7 +133,7 @@ func (a *app) openOld(ctx context.Context) (*opened, error) {
 	p := a.place()
 	if p.file != "" {
 		if _, err := os.Stat(p.file); errors.Is(err, fs.ErrNotExist) {
-			return nil, fault.New(ErrNoStore, "cli.store", "there is no store at %s: nothing was recorded here yet", p.file)
+			return nil, fault.New(ErrNoStore, "cli.store", "there is no store at %s; nothing was recorded here yet", p.file)
 		}
 	}
 	s, err := a.open(ctx, p)
@@ -131,7 +147,11 @@ func (a *app) openOld(ctx context.Context) (*opened, error) {
 }
 
 func (a *app) open(ctx context.Context, p place) (*opened, error) {
-	s, err := store.Open(ctx, p.dsn, &store.Options{Now: a.now})
+	blobs, err := p.contents()
+	if err != nil {
+		return nil, err
+	}
+	s, err := store.Open(ctx, p.dsn, &store.Options{Blobs: blobs, S3: a.s3(), Now: a.now})
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/kernel/fault"
-	"github.com/reprise-dev/reprise/kernel/ledger"
 )
 
 // The names of the commands that only the program itself calls.
@@ -153,42 +152,36 @@ func (a *app) cellCommand() *cobra.Command {
 	}
 }
 
-// saved sums up what the recorded part of a branch did not have to ask again.
-func (s *opened) saved(ctx context.Context, r *insight.Run, until int64, unused []ledger.Ref) (*insight.Totals, error) {
+// saved sums up what the record answered, up to entry until, and nobody had to
+// be asked again, and puts it into the report.
+func (s *opened) saved(ctx context.Context, r *insight.Run, until int64, o *capture.ReplayOptions, res *capture.Result) (*insight.Totals, error) {
 	prices, err := s.a.prices("")
 	if err != nil {
 		return nil, err
 	}
-	asked := map[int64]bool{}
-	for _, u := range unused {
+	unused := map[int64]bool{}
+	for _, u := range res.Unused {
 		if u.Run == r.Run {
-			asked[u.N] = true
+			unused[u.N] = true
 		}
 	}
 	sums := &insight.Totals{}
 	for c, err := range insight.Calls(ctx, s, r.Run, prices) {
-		if err == nil && c.Outcome >= 0 && c.Outcome < until && !asked[c.N] {
+		ran := o.ToolsLive && c.Kind == capture.KindExec
+		if err == nil && c.Outcome >= 0 && c.Outcome < until && !unused[c.N] && !ran {
 			err = sums.Add(&c)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
+	res.Report.Detail = res.Report.Detail.With("saved", sums.Value())
 	return sums, nil
 }
 
-// saySaved prints what a branch has saved, and puts it into its report.
-func (s *opened) saySaved(ctx context.Context, r *insight.Run, until int64, res *capture.Result) error {
-	sums, err := s.saved(ctx, r, until, res.Unused)
-	if err != nil {
-		return err
+// saySaved prints what the record has saved.
+func (a *app) saySaved(sums *insight.Totals) {
+	if sums.Calls > 0 {
+		a.sayf("%s the record answered %s\n", a.err.good("saved:"), sumLine(sums))
 	}
-	res.Report.Detail = res.Report.Detail.With("saved", sums.Value())
-	if !s.a.json {
-		s.a.sayf("%s the record answered %s\n", s.a.err.good("saved:"), sumLine(sums))
-		for _, c := range res.Report.Detail.Get("changed").Elems() {
-			s.a.sayf("%s\n", clean(c.Str()))
-		}
-	}
-	return nil
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/engine/job"
+	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/internal/regress"
@@ -46,6 +48,8 @@ const (
 const bundleExt = ".reprise"
 
 type testFlags struct {
+	hermetic string
+	isolate  capture.Isolation
 	jobs     int
 	update   bool
 	recorded bool
@@ -62,6 +66,12 @@ func (a *app) testCommand() *cobra.Command {
 		Long: `Replay every recording and say which ones come out differently: every file
 *.reprise below DIR (default: this folder), a file, or a run of the store. No
 upstream is reached, and the store is not written to.
+
+The agent reaches the record and nothing else: the level is hermetic, and what
+was and was not blocked is printed. Where the system gives no network of its own
+to a process, --hermetic=require fails instead of going on behind a proxy that
+refuses; --hermetic=off is for agents that need a network, such as a database.
+Commands that were recorded with --shim are answered from the record.
 
 The agent is CMD, or else the command that the recording names. A file names a
 command as a script holds one, so it runs only if one of your own keys or one
@@ -88,6 +98,7 @@ gravest error if one could not be compared.`,
 			return a.test(cmd.Context(), args, agent, &f)
 		},
 	}
+	cmd.Flags().StringVar(&f.hermetic, "hermetic", string(capture.IsolateAuto), "let the agent reach nothing but the record: auto (with a network of its own where the system allows it), require or off")
 	cmd.Flags().IntVarP(&f.jobs, "jobs", "j", 1, "how many recordings are replayed at a time; 0: one for each processor")
 	cmd.Flags().BoolVar(&f.update, "update", false, "record anew, live, what differs")
 	cmd.Flags().BoolVar(&f.recorded, "recorded-command", false, "run the commands that files name, whoever made the files")
@@ -106,10 +117,15 @@ type tester struct {
 	roots     []sign.PublicKey
 	manifests [][]byte
 	cwd       string
+	exe       string // this program, for shims and cells
 }
 
 func (a *app) test(ctx context.Context, args, agent []string, f *testFlags) error {
 	if err := f.out.check(a); err != nil {
+		return err
+	}
+	var err error
+	if f.isolate, err = capture.ParseIsolation(f.hermetic); err != nil {
 		return err
 	}
 	roots, err := readTrust(f.trust)
@@ -127,6 +143,9 @@ func (a *app) test(ctx context.Context, args, agent []string, f *testFlags) erro
 	if t.cwd, err = os.Getwd(); err != nil {
 		return fault.Wrap(ErrFile, "cli.test", err, "the working folder")
 	}
+	if t.exe, err = a.executable(); err != nil {
+		return err
+	}
 	list, err := recordings(args)
 	if err != nil {
 		return err
@@ -138,6 +157,9 @@ func (a *app) test(ctx context.Context, args, agent []string, f *testFlags) erro
 		a.print(suite.Value())
 	} else if f.out.markdown != "-" && f.out.junit != "-" && f.out.html != "-" {
 		a.printf("%s: %s\n", plural(int64(len(list)), "recording"), suite.Sum())
+		for _, line := range suite.Conditions() {
+			a.printf("%s %s\n", a.out.dim("·"), clean(line))
+		}
 	}
 	return a.publish(&f.out, suite)
 }
@@ -234,7 +256,7 @@ func (t *tester) one(ctx context.Context, name string) regress.Case {
 	limited, stop := context.WithTimeout(ctx, t.f.timeout)
 	defer stop()
 	c.Err = t.run(limited, &c)
-	if c.Err == nil && limited.Err() != nil {
+	if limited.Err() != nil {
 		c.Report, c.Err = nil, fault.Wrap(ErrStopped, "cli.test", limited.Err(), "the agent was stopped after %s", t.f.timeout)
 	}
 	c.Took = t.now().Sub(from)
@@ -281,7 +303,7 @@ func (t *tester) run(ctx context.Context, c *regress.Case) error {
 	if err != nil {
 		return err
 	}
-	res, err := capture.Replay(ctx, o, capture.ReplayOptions{Run: r.Run, AnyCredential: t.f.any})
+	res, err := capture.Replay(ctx, o, capture.ReplayOptions{Run: r.Run, AnyCredential: t.f.any, Hermetic: t.f.isolate})
 	c.Output = t.printed(o.StoreKey, tail)
 	if err != nil {
 		return err
@@ -328,6 +350,9 @@ func (t *tester) bundle(ctx context.Context, name string, isFile bool) (*source,
 	}
 	defer s.Close()
 	info, err := s.find(ctx, name)
+	if errors.Is(err, insight.ErrNoRun) {
+		return nil, fault.New(insight.ErrNoRun, "cli.test", "%q is no file and no folder here, and no run of the store", name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -373,6 +398,9 @@ func (s *scratch) Close() error {
 // recording names, if it may be run.
 func (t *tester) command(ctx context.Context, r *insight.Run, name string, isFile bool) ([]string, error) {
 	const op = "cli.test"
+	if r.Engine != capture.Engine {
+		return nil, fault.New(ErrEngine, op, "the recording is of the engine %s, which has no agent to run again; import it, and prove it with %s", r.Engine, otherProof(r.Engine))
+	}
 	if len(t.agent) > 0 {
 		return t.agent, nil
 	}
@@ -381,7 +409,7 @@ func (t *tester) command(ctx context.Context, r *insight.Run, name string, isFil
 		argv = append(argv, v.Str())
 	}
 	if len(argv) == 0 {
-		return nil, fault.New(ErrNoCommand, op, "the recording names no command; give it behind --")
+		return nil, fault.New(ErrNoCommand, op, "the recording names no command, so that nothing was run; give it behind --, or check the recording alone with %q", t.self+" verify "+quote(name))
 	}
 	if slices.ContainsFunc(argv, func(s string) bool { return strings.Contains(s, "{redacted:") }) {
 		return nil, fault.New(ErrNoCommand, op, "a secret stood in the recorded command, %s; give the command behind --", quoteAll(argv))
@@ -400,10 +428,22 @@ func (t *tester) command(ctx context.Context, r *insight.Run, name string, isFil
 	return argv, nil
 }
 
+// otherProof is the command that proves a run of an engine that has no agent.
+func otherProof(engine string) string {
+	switch engine {
+	case trajectory.Engine:
+		return `"replay RUN --verify"`
+	case job.Engine:
+		return `"job replay RUN"`
+	default:
+		return `"verify RUN"`
+	}
+}
+
 func (t *tester) options(ctx context.Context, s *scratch, agent []string, r *insight.Run, out io.Writer) (capture.RunOptions, error) {
 	o := capture.RunOptions{
 		Command: agent, Env: t.env, Stdout: out, Stderr: out, Upstreams: upstreamsOf(r), Title: r.Title,
-		Setting: capture.SettingAt(t.now(), t.cwd),
+		Setting: capture.SettingAt(t.now(), t.cwd), ShimCommand: []string{t.exe, execShimName}, CellCommand: []string{t.exe, cellName},
 	}
 	var err error
 	if o.Config, err = s.config(nil); err != nil {

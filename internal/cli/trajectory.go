@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -380,13 +381,22 @@ func (a *app) branchEngine(cmd *cobra.Command, args []string, note, script strin
 			return err
 		}
 	}
-	return a.onTrajectory(ctx, name, func(ctx context.Context, r *trajectories.Runner, run ledger.RunID) (*trajectories.Result, error) {
-		res, err := r.Branch(ctx, run, n, note, own)
-		if errors.Is(err, trajectories.ErrNotTrajectory) {
-			_, _, err = agentCommand(cmd, args, 1)
-		}
-		return res, err
+	err = a.onTrajectory(ctx, name, func(ctx context.Context, r *trajectories.Runner, run ledger.RunID) (*trajectories.Result, error) {
+		return r.Branch(ctx, run, n, note, own)
 	})
+	if !errors.Is(err, trajectories.ErrNotTrajectory) {
+		return err
+	}
+	s, err := a.openOld(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	info, err := s.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	return s.needCommand(ctx, info, "branch", fmt.Sprintf("%s@%d", short(info.Run), n))
 }
 
 // trajectoryResult prints where a trajectory stands, and how to go on.

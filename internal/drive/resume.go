@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/sign"
 )
 
 // ErrSealed means that a run has ended and takes nothing more. Branch from it.
@@ -76,6 +78,9 @@ func resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 	if err != nil {
 		return nil, err
 	}
+	if err := s.redeclare(ctx); err != nil {
+		return nil, errors.Join(err, s.w.close(ctx))
+	}
 	s.seen = seen
 	staged, err := readPartials(cfg.Spool, run, open)
 	if err != nil {
@@ -89,6 +94,24 @@ func resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 		}
 	}
 	return s, nil
+}
+
+// redeclare puts the key manifests beside the run that were written since it
+// was begun: the heads to come are signed with keys that only those list. A run
+// that somebody else has begun keeps the manifests that it has.
+func (s *Session) redeclare(ctx context.Context) error {
+	n := 0
+	for st, err := range s.cfg.Store.Statements(ctx, s.run, sign.ManifestType) {
+		if err != nil {
+			return err
+		}
+		if n >= len(s.cfg.Manifests) || !bytes.Equal(st.Envelope, s.cfg.Manifests[n]) {
+			return nil
+		}
+		n++
+	}
+	s.w.declare(s.cfg.Manifests[n:], n)
+	return nil
 }
 
 // interrupt closes a call that another process left open. Of its messages the

@@ -150,7 +150,7 @@ func Open(ctx context.Context, cfg Config, o Opening) (*Session, error) {
 	for _, p := range o.Refs {
 		refs = refs.With(p.Name, p.Ref.Value())
 	}
-	s.w.declare(cfg.Manifests)
+	s.w.declare(cfg.Manifests, 0)
 	_, g, err := s.append(ledger.KindOpen, body, refs, o.Contents)
 	if err == nil {
 		err = g.wait(ctx)

@@ -151,12 +151,12 @@ func (w *writer) append(p ledger.Prepared, chunks []blob.Chunk) (ledger.Ref, *gr
 	return ledger.Ref{Run: w.run, N: at.Count - 1, ID: e.ID}, g, nil
 }
 
-// declare puts the key manifests into the first group.
-func (w *writer) declare(manifests [][]byte) {
+// declare puts key manifests into the first group, numbered from first on.
+func (w *writer) declare(manifests [][]byte, first int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, m := range manifests {
-		w.next.batch.Statements = append(w.next.batch.Statements, ledger.Statement{Run: w.run, Type: sign.ManifestType, Count: int64(i), Envelope: m})
+		w.next.batch.Statements = append(w.next.batch.Statements, ledger.Statement{Run: w.run, Type: sign.ManifestType, Count: int64(first + i), Envelope: m})
 	}
 }
 

@@ -111,7 +111,7 @@ func parsePrices(b []byte) (file, error) {
 	for i, e := range v.Get("prices").Elems() {
 		p, err := parsePrice(e)
 		if err != nil {
-			return out, fault.Wrap(ErrPrices, op, err, "prices/%d", i)
+			return out, fault.New(ErrPrices, op, "prices/%d: %s", i, fault.Text(err))
 		}
 		out.prices = append(out.prices, p)
 	}

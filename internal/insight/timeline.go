@@ -360,6 +360,7 @@ func (c *Call) Timed() bool { return c.Outcome >= 0 && (c.Took > 0 || !c.importe
 // Totals sums up a timeline.
 type Totals struct {
 	Calls    int64
+	Models   int64 // calls of models, which alone have tokens and a cost
 	Failed   int64 // as [Call.Failed] says
 	Open     int64
 	Usage    budget.Usage
@@ -374,6 +375,9 @@ type Totals struct {
 // Add takes one more call.
 func (t *Totals) Add(c *Call) error {
 	t.Calls++
+	if c.Kind == kindModel {
+		t.Models++
+	}
 	t.Tools += int64(len(c.Calls))
 	switch {
 	case c.Status == "":

@@ -18,6 +18,7 @@ func Check(open ledger.Opened) (ledger.Check, error) {
 // audit folds a governance ledger as it is verified.
 type audit struct {
 	st     standing
+	last   ledger.Ref
 	broken bool
 }
 
@@ -37,6 +38,7 @@ func (a *audit) Entry(e *ledger.Entry, h *ledger.Header, f *ledger.Findings) err
 		f.Fail(ledger.PhasePins, ledger.Finding{Code: fault.CodeOf(err), N: h.N, Where: o.Body.Get("name").Str(), Msg: fault.Text(err)})
 		return nil
 	}
+	a.last = ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}
 	f.Checked(ledger.PhasePins, 1)
 	return nil
 }

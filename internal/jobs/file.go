@@ -15,6 +15,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
 	"github.com/reprise-dev/reprise/kernel/sign"
+	"github.com/reprise-dev/reprise/store/s3blob"
 )
 
 // ErrFile means that a job file cannot be read: it is no YAML, or says what no
@@ -31,6 +32,7 @@ type Job struct {
 	Actors   []Actor
 	Script   Script
 	Title    string
+	Archive  string // the place in a bucket where it is archived when it is over
 }
 
 // Actor is somebody who may sign acts about a job, or in a tenant.
@@ -52,7 +54,7 @@ func Read(path string) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := n.Section("job_id", "seed", "title", "tenant", "input", "candidates", "agents", "snapshots", "memory", "actors", "persist", "strict")
+	s, err := n.Section("job_id", "seed", "title", "tenant", "input", "candidates", "agents", "snapshots", "memory", "actors", "persist", "strict", "archive")
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +77,7 @@ func (r *reader) path(p string) string {
 func (r *reader) basics(s yamlfile.Section) error {
 	spec := &r.job.Spec
 	seed := ""
-	for name, to := range map[string]*string{"job_id": &spec.ID, "seed": &seed, "title": &r.job.Title, "tenant": &spec.Tenant} {
+	for name, to := range map[string]*string{"job_id": &spec.ID, "seed": &seed, "title": &r.job.Title, "tenant": &spec.Tenant, "archive": &r.job.Archive} {
 		var err error
 		if *to, err = s.Text(name); err != nil {
 			return err
@@ -85,6 +87,13 @@ func (r *reader) basics(s yamlfile.Section) error {
 		return s.Fail("the member seed is missing: every decision of a job comes from it")
 	}
 	spec.Seed = det.Seed(seed)
+	if r.job.Archive != "" {
+		p, err := s3blob.ParsePlace(r.job.Archive)
+		if err != nil {
+			return s.Fail("archive: %s", fault.Text(err))
+		}
+		r.job.Archive = p.String()
+	}
 	var err error
 	if spec.Strict, err = s.Flag("strict"); err != nil {
 		return err

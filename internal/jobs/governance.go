@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -49,27 +48,41 @@ type Governance struct {
 	cfg   drive.Config
 	keys  *keys.Keys
 	run   ledger.RunID
+	root  string // the key that it was begun under
 	last  ledger.Ref
 	state *standing
+	stale bool // an append has failed: what state says may not be written
 }
 
 // OpenGovernance returns the governance of a tenant, and begins it if there is
 // none: with the user's operator key in every role, until that key enrols
-// others.
+// others. One that does not verify is refused with [ErrGovernance].
 func OpenGovernance(ctx context.Context, cfg drive.Config, k *keys.Keys, tenant string) (*Governance, error) {
+	g, err := findGovernance(ctx, cfg, k, tenant)
+	if g != nil || err != nil {
+		return g, err
+	}
+	if err := neverFounded(ctx, &cfg, k, tenant); err != nil {
+		return nil, err
+	}
+	g = &Governance{cfg: cfg, keys: k, root: k.Root().ID().String()}
+	return g, g.begin(ctx, tenant, g.root)
+}
+
+// findGovernance returns the governance of a tenant, or nil if there is none.
+func findGovernance(ctx context.Context, cfg drive.Config, k *keys.Keys, tenant string) (*Governance, error) {
 	runs, err := governances(ctx, cfg.Store, tenant)
 	if err != nil {
 		return nil, err
 	}
-	g := &Governance{cfg: cfg, keys: k}
 	root := k.Root().ID().String()
 	for _, x := range runs {
 		if x.root == root {
-			g.run = x.run
+			g := &Governance{cfg: cfg, keys: k, root: root, run: x.run}
 			return g, g.read(ctx)
 		}
 	}
-	return g, g.begin(ctx, tenant, root)
+	return nil, nil
 }
 
 func (g *Governance) begin(ctx context.Context, tenant, root string) error {
@@ -93,60 +106,35 @@ func (g *Governance) begin(ctx context.Context, tenant, root string) error {
 		return err
 	}
 	g.run = s.Run()
+	at := s.At()
 	if err := s.Close(ctx); err != nil {
+		return err
+	}
+	if err := g.pin(ctx, ledger.Ref{Run: g.run, N: at.Count - 1, ID: at.Last}); err != nil {
 		return err
 	}
 	return g.read(ctx)
 }
 
-// founded is a governance ledger of a store.
-type founded struct {
-	run          ledger.RunID
-	tenant, root string
-}
-
-// governances returns the governance ledgers of a tenant, oldest first: of two
-// that were begun at the same time the first one counts.
-func governances(ctx context.Context, store drive.Store, tenant string) ([]founded, error) {
-	var out []founded
-	for o, err := range opens(ctx, store, EngineGovernance) {
-		if err != nil {
-			return nil, err
-		}
-		if d := o.Data(); d.Get("tenant").Str() == tenant {
-			out = append(out, founded{o.Run, tenant, d.Get("root").Str()})
-		}
-	}
-	slices.Reverse(out)
-	return out, nil
-}
-
-// read folds the ledger.
+// read verifies and folds the ledger, as it stands now.
 func (g *Governance) read(ctx context.Context) error {
-	st, last, err := foldGovernance(ctx, g.cfg.Store, g.run)
+	st, last, err := trusted(ctx, &g.cfg, g.keys, founded{run: g.run, root: g.root})
 	if err == nil {
 		g.state, g.last = st, last
 	}
 	return err
 }
 
-func foldGovernance(ctx context.Context, store drive.Store, run ledger.RunID) (*standing, ledger.Ref, error) {
-	st := &standing{}
-	var last ledger.Ref
-	for e, err := range store.Read(ctx, run, 0) {
-		if err != nil {
-			return nil, last, err
-		}
-		o, err := ledger.Parse(e)
-		if err == nil {
-			err = st.apply(&o)
-		}
-		if err != nil {
-			return nil, last, err
-		}
-		last = ledger.Ref{Run: run, N: o.N, ID: o.ID}
+// catchUp is read, unless nothing was written since.
+func (g *Governance) catchUp(ctx context.Context) error {
+	at, err := g.cfg.Store.At(ctx, g.run)
+	if err != nil || !g.stale && at == (ledger.Position{Count: g.last.N + 1, Last: g.last.ID}) {
+		return err
 	}
-	return st, last, nil
+	if err = g.read(ctx); err == nil {
+		g.stale = false
+	}
+	return err
 }
 
 // Run returns the run that is the ledger.
@@ -195,26 +183,28 @@ func (g *Governance) tryAppend(ctx context.Context, say func(*standing) ([]line,
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close(context.WithoutCancel(ctx))) }()
-	if err := g.read(ctx); err != nil {
+	if err := g.catchUp(ctx); err != nil {
 		return err
 	}
 	lines, err := say(g.state)
 	if err != nil {
 		return err
 	}
+	next := *g.state
 	for _, l := range lines {
-		if err := g.state.event(l.name, l.from, l.data); err != nil {
+		if err := next.event(l.name, l.from, l.data); err != nil {
 			return err
 		}
 	}
+	g.stale = true
 	for _, l := range lines {
 		if err := s.Receive(ctx, ledger.KindEvent, l.name, l.from, l.data); err != nil {
 			return err
 		}
 	}
 	at := s.At()
-	g.last = ledger.Ref{Run: g.run, N: at.Count - 1, ID: at.Last}
-	return nil
+	g.state, g.last, g.stale = &next, ledger.Ref{Run: g.run, N: at.Count - 1, ID: at.Last}, false
+	return g.pin(ctx, g.last)
 }
 
 // Act is what somebody says.
@@ -247,15 +237,7 @@ func signAct(cfg *drive.Config, k *keys.Keys, roster govern.Roster, a Act, verb 
 		}
 		role = roles[i]
 	}
-	x := govern.Act{Verb: verb, Actor: who.ID, Role: role, Matter: m, Reason: a.Reason, At: det.Instant(cfg.Now().UnixNano())}
-	if _, err := io.ReadFull(cfg.Rand, x.Nonce[:]); err != nil {
-		return "", act, fault.Wrap(ErrRandom, op, err, "no randomness")
-	}
-	b, err := x.Sign(key)
-	if err != nil {
-		return "", act, err
-	}
-	act, err = canon.Parse(b)
+	act, err = k.SignAct(as, govern.Act{Verb: verb, Actor: who.ID, Role: role, Matter: m, Reason: a.Reason}, cfg.Now())
 	return who.ID, act, err
 }
 
@@ -329,8 +311,9 @@ func (g *Governance) halt(ctx context.Context, subjects []string, cause fault.Co
 	})
 }
 
-// Clear is a vote to let a halted snapshot go on, or not. Subject is the
-// beginning of its id; empty where one stands.
+// Clear is a vote to let a halted snapshot go on, or not: that of an admin
+// decides, those of the council when they are more than half of it. Subject is
+// the beginning of its id; empty where one stands.
 func (g *Governance) Clear(ctx context.Context, subject string, yes bool, a Act) (govern.State, error) {
 	state := govern.Open
 	err := g.append(ctx, func(st *standing) ([]line, error) {
@@ -342,7 +325,7 @@ func (g *Governance) Clear(ctx context.Context, subject string, yes bool, a Act)
 		if !yes {
 			verb = govern.Deny
 		}
-		actor, act, err := signAct(&g.cfg, g.keys, st.roster, a, verb, h.Matter(st.id), govern.Council)
+		actor, act, err := signAct(&g.cfg, g.keys, st.roster, a, verb, h.Matter(st.id), clearing...)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -47,7 +48,7 @@ type ReplayRequest struct {
 	Mode job.Mode // empty: audit
 
 	// Rerun are the nodes or iterations whose agents run again, in reexecute;
-	// "all" is all of them.
+	// [RerunAll] is all of them, and [RerunNone] is nobody.
 	Rerun []string
 	// Sandbox is what becomes of a program that is to run again where this system
 	// gives no sandbox: with [capture.IsolateAuto] it runs all the same, and the
@@ -71,21 +72,55 @@ type ReplayRequest struct {
 	DSR bool
 }
 
-// value is what of the request is signed.
-func (q *ReplayRequest) value(s *Stored) canon.Value {
-	var mocks []string
-	for name := range q.Mocks {
-		mocks = append(mocks, name)
+// Limits on what a request may ask for.
+const (
+	MaxReplayTime = 24 * time.Hour
+	MaxMocks      = 256
+	MaxMock       = 1 << 20 // bytes of one
+)
+
+// check refuses with [job.ErrReplayMode] what cannot be asked for, and fills in
+// the mode.
+func (q *ReplayRequest) check() error {
+	const op = "jobs.Replay"
+	mode, err := job.ParseMode(string(q.Mode))
+	if err != nil {
+		return err
 	}
-	slices.Sort(mocks)
+	q.Mode = mode
+	if q.MaxTime < 0 || q.MaxTime > MaxReplayTime || q.MaxIterations < 0 {
+		return fault.New(job.ErrReplayMode, op, "the limits of a replay are at most %s, and never negative", MaxReplayTime)
+	}
+	q.Rerun = slices.DeleteFunc(slices.Clone(q.Rerun), func(name string) bool { return name == RerunNone })
+	if len(q.Mocks) > MaxMocks {
+		return fault.New(job.ErrReplayMode, op, "%d mocks are over the limit of %d", len(q.Mocks), MaxMocks)
+	}
+	for name, b := range q.Mocks {
+		if len(b) > MaxMock {
+			return fault.New(job.ErrReplayMode, op, "the mock for %q has %d bytes, which is over the limit of %d", name, len(b), MaxMock)
+		}
+	}
+	return nil
+}
+
+// value is what of the request is signed: all of it. Of a mock it is what it
+// stands for and the digest of its bytes, so that no other bytes can be put in
+// its place.
+func (q *ReplayRequest) value(s *Stored) canon.Value {
+	mocks := make([]canon.Value, 0, len(q.Mocks))
+	for _, name := range slices.Sorted(maps.Keys(q.Mocks)) {
+		mocks = append(mocks, canon.Object(
+			canon.M("for", canon.String(name)),
+			canon.M("sha256", canon.String(canon.SHA256(q.Mocks[name]).String()))))
+	}
 	return canon.Object(
 		canon.M("approval", canon.String(q.Approval)),
 		canon.M("dsr", canon.Bool(q.DSR)),
 		canon.M("force_continue", canon.Bool(q.Force)),
 		canon.M("job_id", canon.String(s.JobID)),
 		canon.M("max_iterations", canon.Int(q.MaxIterations)),
-		canon.M("max_time_ms", canon.Int(q.MaxTime.Milliseconds())),
-		canon.M("mocks", names(mocks)),
+		canon.M("max_time_ns", canon.Int(q.MaxTime.Nanoseconds())),
+		canon.M("mocks", canon.Array(mocks...)),
 		canon.M("mode", canon.String(string(q.Mode))),
 		canon.M("rerun", names(q.Rerun)),
 		canon.M("run", canon.String(string(s.Run))),
@@ -180,31 +215,20 @@ type replaying struct {
 // ask records the request, signed (M-82). Who is on no roster is recorded too,
 // as somebody who tried.
 func (p *replaying) ask(ctx context.Context) error {
-	if p.q.Approval != "" {
-		if q, err := p.g.state.request(p.q.Approval); err == nil {
-			p.q.Approval = q.ID
-		}
-	}
-	v := p.q.value(p.job)
 	var id string
 	err := p.g.append(ctx, func(st *standing) ([]line, error) {
-		m := govern.Matter{Ledger: st.id, Subject: p.job.JobID, Bound: requestDigest(v)}
-		if m.Subject == "" {
-			m.Subject = string(p.job.Run)
-			v = v.With("job_id", canon.String(m.Subject))
-			m.Bound = requestDigest(v)
-		}
+		asked := p.asking(st)
 		roster, err := p.everybody(st)
 		if err != nil {
 			return nil, err
 		}
-		actor, act, err := signAct(&p.r.Config, p.r.Keys, roster, p.q.By, verbReplay, m, allRoles...)
+		actor, act, err := signAct(&p.r.Config, p.r.Keys, roster, p.q.By, verbReplay, asked.Matter, allRoles...)
 		if err != nil {
 			return nil, err
 		}
 		b, err := canon.Encode(act, canon.Foreign)
 		id = canon.SHA256(b).String()
-		return []line{{EventRequest, actor, canon.Object(canon.M("act", act), canon.M("request", v))}}, err
+		return []line{{EventRequest, actor, canon.Object(canon.M("act", act), canon.M("request", asked.Request))}}, err
 	})
 	if err != nil {
 		return err
@@ -252,6 +276,9 @@ func (p *replaying) allowed(ctx context.Context) error {
 			"request: " + p.asked.ID)
 	}
 	halts, err := p.halts(ctx)
+	if errors.Is(err, ErrGovernance) {
+		return unjudged(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -294,7 +321,7 @@ func (p *replaying) halts(ctx context.Context) ([]govern.Halts, error) {
 		if x.run == p.g.run {
 			continue
 		}
-		st, _, err := foldGovernance(ctx, p.r.Config.Store, x.run)
+		st, _, err := trusted(ctx, &p.r.Config, p.r.Keys, x)
 		if err != nil {
 			return nil, err
 		}
@@ -362,7 +389,9 @@ func (p *replaying) replay(ctx context.Context, begun time.Time) (*job.Result, e
 		if err != nil {
 			return result, err
 		}
-		opts.Approvals = q.Forced
+		if q.Value.Get("run").Str() == string(p.job.Run) { // else it was on another job of the same seed
+			opts.Approvals = q.Forced
+		}
 	}
 	if len(p.q.Mocks) > 0 {
 		opts.Mock = p.mock

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,11 +33,16 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
+	return rigAt(t, "sqlite:"+filepath.Join(t.TempDir(), "reprise.db"), newKeys(t))
+}
+
+func newKeys(t testing.TB) *keys.Keys {
+	t.Helper()
 	k, err := keys.Open(filepath.Join(t.TempDir(), "keys"), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rigAt(t, "sqlite:"+filepath.Join(t.TempDir(), "reprise.db"), k)
+	return k
 }
 
 func rigAt(t *testing.T, dsn string, k *keys.Keys) *rig {
@@ -54,13 +60,18 @@ func rigAt(t *testing.T, dsn string, k *keys.Keys) *rig {
 // over returns a runner over another view of the store.
 func (r *rig) over(s drive.Store) *jobs.Runner {
 	r.t.Helper()
-	signer, err := r.keys.Signer()
+	return runner(r.t, s, r.keys)
+}
+
+func runner(t testing.TB, s drive.Store, k *keys.Keys) *jobs.Runner {
+	t.Helper()
+	signer, err := k.Signer()
 	if err != nil {
-		r.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return &jobs.Runner{
-		Config: drive.Config{Store: s, Now: time.Now, Rand: rand.Reader, Signer: signer, Manifests: r.keys.Manifests(), Holder: r.t.Name()},
-		Keys:   r.keys, CellCommand: []string{os.Args[0], "cell"},
+		Config: drive.Config{Store: s, Now: time.Now, Rand: rand.Reader, Signer: signer, Manifests: k.Manifests(), Holder: t.Name()},
+		Keys:   k, CellCommand: []string{os.Args[0], "cell"},
 	}
 }
 
@@ -141,6 +152,21 @@ func (r *rig) events(since string) []string {
 		out = append(out, name)
 	}
 	return out
+}
+
+// since returns the names of the entries of the governance ledger behind one.
+func (r *rig) since(n int64) string {
+	r.t.Helper()
+	var out []string
+	for o, err := range r.governance().Entries(context.Background()) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if o.N > n {
+			out = append(out, o.Body.Get("name").Str())
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 // audit returns the names of the entries of the audit of a replay.

@@ -15,6 +15,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
 	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/store/s3blob"
 )
 
 const (
@@ -36,6 +37,10 @@ const (
 
 const modeRun = "run"
 
+// archiveMember is where the open of a job says where it is archived. It decides
+// nothing.
+const archiveMember = "archive"
+
 // Runner runs jobs in a store. It is safe for concurrent use if Progress is.
 type Runner struct {
 	Config    drive.Config
@@ -46,6 +51,9 @@ type Runner struct {
 	// no network of their own without, when they run again.
 	CellCommand []string
 	Progress    func(Event)
+	// Vault opens the archive that a job file names; nil opens it as the user's
+	// environment says.
+	Vault func(ctx context.Context, place string) (*s3blob.Vault, error)
 }
 
 // Event is one line of what a job does, for people.
@@ -70,12 +78,18 @@ type Result struct {
 	Standing []job.ActionRequest
 	Log      *job.Log // once it is done
 	Last     ledger.Ref
+
+	// Archive is the place that the job file names for its archive; empty: none.
+	Archive     string
+	Archived    *Archived // once it is there
+	NotArchived error     // why it is not there although the job is done
 }
 
-// Err returns [ErrJobFailed] if the job is done and has no answer.
+// Err returns [ErrJobFailed] if the job is done and has no answer, and
+// [ErrNotArchived] if it is not where its file wants it archived.
 func (r *Result) Err() error {
 	if !r.Done || r.Status == StatusDone {
-		return nil
+		return r.NotArchived
 	}
 	return fault.New(ErrJobFailed, "jobs.Run", "the job ended with %s: %s", r.Log.Error, r.Log.Final)
 }
@@ -87,6 +101,7 @@ type run struct {
 	watch   *watch
 	agents  []job.Agent
 	player  *player
+	archive string // where it is archived when it is over
 }
 
 // Start seals the snapshots of a job and begins it, and goes on until it is
@@ -112,6 +127,9 @@ func (r *Runner) Start(ctx context.Context, j *Job) (*Result, error) {
 		return nil, err
 	}
 	o := drive.Opening{Engine: job.Engine, Mode: modeRun, Title: title(j.Title), Data: r.captured(spec.Agents, spec.Summary(set).With("tenant", canon.String(spec.Tenant))), Refs: []effect.Place{{Name: "governance", Ref: g.last}}}
+	if j.Archive != "" {
+		o.Data = o.Data.With(archiveMember, canon.String(j.Archive))
+	}
 	if o.Contents, err = spec.Contents(set); err != nil {
 		return nil, err
 	}
@@ -127,7 +145,7 @@ func (r *Runner) Start(ctx context.Context, j *Job) (*Result, error) {
 		return nil, err
 	}
 	return r.goOn(ctx, &run{
-		id: s.Run(), session: s, agents: spec.Agents, watch: r.watch(s.Run(), 0), player: &player{script: j.Script, asked: map[string]int{}},
+		id: s.Run(), session: s, agents: spec.Agents, archive: j.Archive, watch: r.watch(s.Run(), 0), player: &player{script: j.Script, asked: map[string]int{}},
 	})
 }
 
@@ -275,6 +293,7 @@ func (r *Runner) load(ctx context.Context, id ledger.RunID) (*run, error) {
 		}
 		switch o.Kind {
 		case ledger.KindOpen:
+			t.archive = o.Data().Get(archiveMember).Str()
 			contents, err := read.Contents(ctx, o)
 			if err != nil {
 				return nil, err
@@ -350,7 +369,12 @@ func (r *Runner) goOn(ctx context.Context, t *run) (*Result, error) {
 	at := t.session.At()
 	res.Last = ledger.Ref{Run: t.id, N: at.Count - 1, ID: at.Last}
 	if !res.Log.Replayable {
-		return res, r.Config.Store.Erase(ctx, drive.ScopeID(string(t.id), job.OutputScope))
+		if err := r.Config.Store.Erase(ctx, drive.ScopeID(string(t.id), job.OutputScope)); err != nil {
+			return res, err
+		}
+	}
+	if t.archive != "" {
+		res.Archived, res.NotArchived = r.archiveRun(ctx, t.id, t.archive)
 	}
 	return res, nil
 }
@@ -358,7 +382,7 @@ func (r *Runner) goOn(ctx context.Context, t *run) (*Result, error) {
 // result says where a run stands.
 func (t *run) result(st drive.State) *Result {
 	m := t.watch.m
-	res := &Result{Run: t.id, JobID: t.watch.job, Done: st.Done, Waiting: st.Waiting, Status: "waiting", Standing: m.Standing()}
+	res := &Result{Run: t.id, JobID: t.watch.job, Done: st.Done, Waiting: st.Waiting, Status: "waiting", Archive: t.archive, Standing: m.Standing()}
 	if q, ok := m.Pending(); ok {
 		res.Pending = &q
 	}

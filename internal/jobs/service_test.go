@@ -1,7 +1,9 @@
 package jobs_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/jobs"
+	"github.com/reprise-dev/reprise/internal/keys"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
 )
@@ -69,59 +72,146 @@ func TestImportedHaltStands(t *testing.T) {
 	wantCode(t, err, govern.ErrHalted)
 }
 
+// Who may run which mode, with nobody's approval. Roles add up, and each attempt
+// is recorded.
+//
 // spec: M-80, M-81, M-82
-func TestWhoMayReplay(t *testing.T) {
+func TestWhoMayRunWhichMode(t *testing.T) {
+	t.Parallel()
+	const yes, no = true, false
+	r := newRig(t)
+	res := r.done(birds)
+	for i, tt := range []struct {
+		roles                             []govern.Role // none: a stranger
+		audit, reexecute, production, dsr bool
+	}{
+		{[]govern.Role{govern.Operator}, yes, yes, no, no},
+		{[]govern.Role{govern.Admin}, yes, yes, no, yes},
+		{[]govern.Role{govern.Auditor}, yes, yes, no, no},
+		{[]govern.Role{govern.Council}, no, no, no, no},
+		{[]govern.Role{govern.Approver}, no, no, no, no},
+		{[]govern.Role{govern.Council, govern.Approver}, no, no, no, no},
+		{[]govern.Role{govern.Operator, govern.Admin}, yes, yes, no, yes},
+		{[]govern.Role{govern.Operator, govern.Auditor}, yes, yes, no, no},
+		{[]govern.Role{govern.Operator, govern.Council}, yes, yes, no, no},
+		{[]govern.Role{govern.Admin, govern.Council}, yes, yes, no, yes},
+		{[]govern.Role{govern.Auditor, govern.Council}, yes, yes, no, no},
+		{[]govern.Role{govern.Admin, govern.Auditor}, yes, yes, yes, yes},
+		{nil, no, no, no, no},
+	} {
+		who := fmt.Sprint("somebody-", i)
+		refusal := fault.Code(jobs.ErrMode)
+		if tt.roles == nil {
+			if _, err := r.keys.Named(keys.Actors, who); err != nil {
+				t.Fatal(err)
+			}
+			refusal = govern.ErrUnknownActor
+		} else {
+			r.enrol(who, tt.roles...)
+		}
+		for _, q := range []struct {
+			name    string
+			ask     jobs.ReplayRequest
+			allowed bool
+		}{
+			{"no mode, which is audit", jobs.ReplayRequest{}, tt.audit},
+			{"audit", jobs.ReplayRequest{Mode: job.Audit}, tt.audit},
+			{"reexecute", jobs.ReplayRequest{Mode: job.Reexecute}, tt.reexecute},
+			{"production", jobs.ReplayRequest{Mode: job.Production}, tt.production},
+			{"for a data subject", jobs.ReplayRequest{DSR: true}, tt.dsr},
+		} {
+			ask := q.ask
+			ask.Run, ask.By.As = res.Run, who
+			out, err := r.replay(ask)
+			want := refusal
+			switch {
+			case q.allowed:
+				want = nil
+			case ask.DSR && tt.audit:
+				want = job.ErrAccess
+			}
+			if got := fault.CodeOf(err); got != want {
+				t.Errorf("%s by %v: %v, want %v", q.name, tt.roles, err, want)
+			}
+			if !q.allowed && (out.Result != nil || out.Audit != "" || len(out.Shown) != 0) {
+				t.Errorf("%s by %v was refused and took place: %+v", q.name, tt.roles, out)
+			}
+			all := r.governance().Requests()
+			if last := all[len(all)-1]; last.Actor != who || !last.Done || last.ID != out.Request || cmp.Or(ask.Mode, job.Audit) != last.Mode() {
+				t.Errorf("%s by %v is recorded as %+v", q.name, tt.roles, last)
+			}
+		}
+	}
+	r.sound(r.governance().Run())
+}
+
+// A production replay is allowed by what its actor lacks of Admin and Auditor, or
+// by the council; an approval is good for one replay, of one job, by whom it was
+// asked for, by whatever part of its id it is named.
+//
+// spec: M-81
+func TestApprovedProductionReplay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
-	r.enrol("ada", govern.Admin)
-	r.enrol("oscar", govern.Operator)
-	r.enrol("olga", govern.Auditor)
-	r.enrol("both", govern.Auditor, govern.Admin)
-	for _, id := range []string{"cat", "cleo", "cyd"} {
-		r.enrol(id, govern.Council)
+	for id, role := range map[string]govern.Role{"ada": govern.Admin, "bea": govern.Admin, "olga": govern.Auditor, "oscar": govern.Operator, "cat": govern.Council, "cleo": govern.Council, "cyd": govern.Council} {
+		r.enrol(id, role)
 	}
 	r.enrol("operator", govern.Operator, govern.Admin)
-	if _, err := r.keys.Named("actors", "mallory"); err != nil {
-		t.Fatal(err)
-	}
 	res := r.done(birds)
+	other := r.done(strings.Replace(birds, "seed: s1", "seed: s2", 1))
 	for _, tt := range []struct {
-		as   string
-		mode job.Mode
-		want fault.Code
+		who   string
+		by    []string // -NAME votes no
+		allow bool
 	}{
-		{"oscar", job.Audit, nil},
-		{"ada", job.Reexecute, nil},
-		{"olga", job.Audit, nil},
-		{"both", job.Production, nil},
-		{"oscar", job.Production, jobs.ErrMode},
-		{"ada", job.Production, jobs.ErrMode},
-		{"cat", job.Audit, jobs.ErrMode},
-		{"mallory", job.Audit, govern.ErrUnknownActor},
+		{"ada", nil, false},
+		{"ada", []string{"bea"}, false},
+		{"ada", []string{"olga"}, true},
+		{"olga", []string{"ada"}, true},
+		{"oscar", []string{"ada"}, false},
+		{"oscar", []string{"ada", "olga"}, true},
+		{"oscar", []string{"cat"}, false},
+		{"oscar", []string{"cat", "-cleo", "-cyd"}, false},
+		{"oscar", []string{"cat", "cleo"}, true},
+		{"ada", []string{"cat", "cyd"}, true},
+		{"ada", []string{"-olga"}, false},
 	} {
-		_, err := r.replay(jobs.ReplayRequest{Run: res.Run, Mode: tt.mode, By: jobs.Act{As: tt.as}})
-		if got := fault.CodeOf(err); got != tt.want {
-			t.Errorf("%s replay as %s: %v, want %v", tt.mode, tt.as, err, tt.want)
-		}
-		if q := r.governance().Requests(); q[len(q)-1].Actor != tt.as || !q[len(q)-1].Done {
-			t.Errorf("the attempt of %s is not recorded", tt.as)
-		}
-	}
-	// An auditor beside the admin, or two of the council, let it pass.
-	for _, by := range [][]string{{"olga"}, {"cat", "cleo"}} {
-		out, err := r.replay(jobs.ReplayRequest{Run: res.Run, Mode: job.Production, By: jobs.Act{As: "ada"}})
+		what := fmt.Sprint(tt.who, " with ", tt.by)
+		out, err := r.replay(jobs.ReplayRequest{Run: res.Run, Mode: job.Production, By: jobs.Act{As: tt.who}})
 		wantCode(t, err, jobs.ErrMode)
-		for _, as := range by {
-			if _, err := r.governance().Approve(ctx, out.Request, govern.Approve, jobs.Act{As: as}); err != nil {
+		for _, as := range tt.by {
+			name, no := strings.CutPrefix(as, "-")
+			verb := govern.Approve
+			if no {
+				verb = govern.Deny
+			}
+			if _, err := r.governance().Approve(ctx, out.Request, verb, jobs.Act{As: name}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := r.replay(jobs.ReplayRequest{Run: res.Run, Mode: job.Production, By: jobs.Act{As: "ada"}, Approval: out.Request}); err != nil {
-			t.Errorf("Replay after the approval of %v = %v", by, err)
+		ask := jobs.ReplayRequest{Run: res.Run, Mode: job.Production, By: jobs.Act{As: tt.who}, Approval: out.Request[:20]}
+		if !tt.allow {
+			_, err = r.replay(ask)
+			wantCode(t, err, jobs.ErrMode)
+			continue
 		}
-		_, err = r.replay(jobs.ReplayRequest{Run: res.Run, Mode: job.Production, By: jobs.Act{As: "ada"}, Approval: out.Request})
-		wantCode(t, err, jobs.ErrMode) // an approval is good for one replay
+		wrong := ask
+		wrong.Run = other.Run
+		_, err = r.replay(wrong)
+		wantCode(t, err, jobs.ErrMode)
+		wrong = ask
+		wrong.By.As = "operator"
+		_, err = r.replay(wrong)
+		wantCode(t, err, jobs.ErrMode)
+		if got, err := r.replay(ask); err != nil || !got.Authoritative() {
+			t.Errorf("%s: Replay = %v, want it to be allowed", what, err)
+		}
+		for _, name := range []string{ask.Approval, out.Request, out.Request[:30]} {
+			ask.Approval = name
+			_, err = r.replay(ask)
+			wantCode(t, err, jobs.ErrMode)
+		}
 	}
 	r.sound(r.governance().Run())
 }
@@ -203,6 +293,22 @@ func TestDataSubjectReplayShowsToAdminsOnRecord(t *testing.T) {
 	}
 	if accesses != len(out.Shown) {
 		t.Errorf("%d accesses are recorded for %d values", accesses, len(out.Shown))
+	}
+}
+
+// What was not persisted is missing for a data subject too, by the code that it
+// has for everybody.
+func TestDataSubjectReplayOfWhatWasNotPersisted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.enrol("ada", govern.Admin)
+	res := r.start(strings.Replace(private, "persist: always", "persist: never", 1))
+	q := jobs.ReplayRequest{Run: res.Run, DSR: true, Mode: job.Audit}
+	q.By.As = "ada"
+	out, err := r.replay(q)
+	wantCode(t, err, job.ErrMissingOutput)
+	if out != nil && len(out.Shown) > 0 {
+		t.Errorf("shown is %+v", out.Shown)
 	}
 }
 

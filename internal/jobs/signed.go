@@ -40,8 +40,7 @@ func (r *Runner) Ask(ctx context.Context, q ReplayRequest) (Asked, error) {
 }
 
 func (r *Runner) replaying(ctx context.Context, q ReplayRequest) (*replaying, error) {
-	var err error
-	if q.Mode, err = job.ParseMode(string(q.Mode)); err != nil {
+	if err := q.check(); err != nil {
 		return nil, err
 	}
 	q.Rerun = slices.DeleteFunc(slices.Clone(q.Rerun), func(name string) bool { return name == RerunNone })
@@ -53,15 +52,37 @@ func (r *Runner) replaying(ctx context.Context, q ReplayRequest) (*replaying, er
 	if err != nil {
 		return nil, err
 	}
+	g, err := OpenGovernance(ctx, r.Config, r.Keys, s.Tenant)
+	if errors.Is(err, ErrGovernance) {
+		return nil, unjudged(err)
+	}
+	if err != nil {
+		return nil, err
+	}
 	steps, err := r.governed(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	g, err := OpenGovernance(ctx, r.Config, r.Keys, s.Tenant)
-	if err != nil {
-		return nil, err
+	if q.Approval != "" {
+		// An approval is good for one request, by whatever part of its id it is
+		// named.
+		if other, err := g.state.request(q.Approval); err == nil {
+			q.Approval = other.ID
+		}
 	}
 	return &replaying{r: r, q: q, job: s, g: g, checked: append([]job.Step{checked}, steps...), broken: broken, out: &Replayed{Mode: q.Mode}}, nil
+}
+
+// unjudged is what a replay is refused with where nobody can tell who may ask for
+// it, and what stands still.
+func unjudged(err error) error {
+	e := fault.Wrap(job.ErrIntegrity, "jobs.Replay", err, "nobody can tell who may replay, and what stands still")
+	if cause, ok := errors.AsType[*fault.Error](err); ok {
+		if e, ok := errors.AsType[*fault.Error](e); ok {
+			return e.With(cause.Detail...)
+		}
+	}
+	return e
 }
 
 func (p *replaying) asking(st *standing) Asked {
@@ -112,19 +133,14 @@ func (r *Runner) ReplaySigned(ctx context.Context, q ReplayRequest, act canon.Va
 	return p.out, p.run(ctx)
 }
 
-// ReadGovernance returns the governance ledger of a tenant, and begins none.
+// ReadGovernance returns the governance ledger of a tenant, and begins none. One
+// that does not verify is refused with [ErrGovernance].
 func (r *Runner) ReadGovernance(ctx context.Context, tenant string) (*Governance, error) {
-	runs, err := governances(ctx, r.Config.Store, tenant)
-	if err != nil {
-		return nil, err
+	g, err := findGovernance(ctx, r.Config, r.Keys, tenant)
+	if g == nil && err == nil {
+		err = fault.New(ErrNoGovernance, "jobs.ReadGovernance", "the tenant %q has no governance ledger here", tenant)
 	}
-	root := r.Keys.Root().ID().String()
-	i := slices.IndexFunc(runs, func(x founded) bool { return x.root == root })
-	if i < 0 {
-		return nil, fault.New(ErrNoGovernance, "jobs.ReadGovernance", "the tenant %q has no governance ledger here", tenant)
-	}
-	g := &Governance{cfg: r.Config, keys: r.Keys, run: runs[i].run}
-	return g, g.read(ctx)
+	return g, err
 }
 
 // LedgerID is what acts that belong in the ledger must name.
@@ -140,6 +156,26 @@ func (g *Governance) VoteMatter(q *Request) govern.Matter {
 		return q.Divergence
 	}
 	return q.Matter(g.state.id)
+}
+
+// IncidentSigned halts all replays of what an act is about that was signed
+// elsewhere, as [Governance.Incident] does for one that is signed here.
+func (g *Governance) IncidentSigned(ctx context.Context, act canon.Value) (govern.Halt, error) {
+	var h govern.Halt
+	err := g.append(ctx, func(st *standing) ([]line, error) {
+		said, err := govern.Peek(act)
+		if err != nil {
+			return nil, err
+		}
+		l := line{EventIncident, said.Actor, canon.Object(canon.M("act", act), canon.M("snapshot_id", canon.String(said.Matter.Subject)))}
+		next := *st
+		if err := next.event(l.name, l.from, l.data); err != nil {
+			return nil, err
+		}
+		h, _ = next.halts.Halted(said.Matter.Subject)
+		return []line{l, {EventHalt, service, canon.Object(canon.M("halt", h.Value()))}}, nil
+	})
+	return h, err
 }
 
 // ClearSigned takes a vote on a halt that was signed elsewhere, as

@@ -34,6 +34,10 @@ const (
 	verbReplay govern.Verb = "replay" // asks for a replay
 )
 
+// clearing are the roles in which somebody has a say in whether what is halted
+// goes on: who has both speaks as one of the council unless they say otherwise.
+var clearing = []govern.Role{govern.Council, govern.Admin}
+
 const (
 	aboutHalt       = "halt"
 	aboutRequest    = "request"
@@ -98,7 +102,7 @@ func (s *standing) apply(o *ledger.Opened) error {
 		if s.roster, err = govern.ParseRoster(d.Get("roster")); err != nil {
 			return err
 		}
-		s.halts, err = govern.NewHalts(s.id, s.quorum())
+		s.halts, err = s.noHalts()
 		return err
 	case o.Kind == ledger.KindEvent && s.id != "":
 		return s.event(o.Body.Get("name").Str(), o.Body.Get("from").Str(), o.Data())
@@ -107,7 +111,17 @@ func (s *standing) apply(o *ledger.Opened) error {
 	}
 }
 
-// quorum is what lets a halted snapshot go on: more than half of the council.
+// noHalts is where nothing stands still. What is halted goes on when an admin or
+// the council has decided so, in the ledger.
+func (s *standing) noHalts() (govern.Halts, error) {
+	halts, err := govern.NewHalts(s.id, s.quorum())
+	if err != nil {
+		return halts, err
+	}
+	return halts.Or(govern.Quorum{Need: 1, Roles: []govern.Role{govern.Admin}})
+}
+
+// quorum is how the council decides: with more than half of it.
 func (s *standing) quorum() govern.Quorum {
 	n := len(s.roster.Holders(s.tenant, govern.Council))
 	return govern.Quorum{Need: n/2 + 1, Roles: []govern.Role{govern.Council}, Rule: govern.Majority}
@@ -151,6 +165,9 @@ func (s *standing) event(name, from string, data canon.Value) error {
 		return nil
 	case EventIncident:
 		a, err := s.admit(data, from, s.id, []govern.Verb{govern.Stop}, govern.Admin, govern.Operator, govern.Council)
+		if err == nil && a.Act().Matter.Subject != data.Get("snapshot_id").Str() {
+			err = bad("the incident is not about what was signed")
+		}
 		if err == nil {
 			s.halts, _, err = s.halts.Stop(a)
 		}
@@ -195,7 +212,7 @@ func (s *standing) enrol(from string, data canon.Value) error {
 	}
 	next := *s
 	next.roster = roster
-	halts, err := govern.NewHalts(s.id, next.quorum())
+	halts, err := next.noHalts()
 	if err != nil {
 		return err
 	}
@@ -263,7 +280,7 @@ func (s *standing) vote(from string, data canon.Value) error {
 	verbs := []govern.Verb{govern.Approve, govern.Deny, govern.Abstain}
 	switch about := data.Get("about").Str(); about {
 	case aboutHalt:
-		a, err := s.admit(data, from, s.id, []govern.Verb{govern.Clear, govern.Deny, govern.Abstain}, govern.Council)
+		a, err := s.admit(data, from, s.id, []govern.Verb{govern.Clear, govern.Deny, govern.Abstain}, clearing...)
 		if err == nil {
 			s.halts, _, s.lastVote, err = s.halts.Clear(a)
 		}

@@ -24,7 +24,7 @@ import (
 // open cannot be read is passed over: who asks for it by name is told.
 func opens(ctx context.Context, store drive.Store, engine string) iter.Seq2[*ledger.Opened, error] {
 	return func(yield func(*ledger.Opened, error) bool) {
-		for info, err := range store.Runs(ctx) {
+		for info, err := range store.RunsOf(ctx, engine) {
 			if err != nil {
 				yield(nil, err)
 				return

@@ -8,6 +8,7 @@ import (
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/jobs"
+	"github.com/reprise-dev/reprise/internal/jobs/jobstest"
 	"github.com/reprise-dev/reprise/kernel/blob"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -116,69 +117,21 @@ func (r *rig) changed(n int64, name string) drive.Store {
 	})
 }
 
-// forge writes a job a second time, as somebody can who holds all keys: with
-// another log, and every signature as it should be; the contents of the open are
-// for opening to change.
+// forge writes a job a second time, as somebody can who holds all keys. The
+// contents of its open are for opening to change, if it is not nil.
 func (r *rig) forge(res *jobs.Result, edit func(*job.Log), opening func(*ledger.Content)) ledger.RunID {
 	r.t.Helper()
-	ctx := context.Background()
-	l := *res.Log
-	l.Iterations = slices.Clone(l.Iterations)
-	if edit != nil {
-		edit(&l)
-	}
-	k, err := r.keys.Server()
-	if err == nil {
-		err = l.Seal(job.Key{ID: k.ID, Secret: k.Secret})
-	}
+	run, err := jobstest.Forge(context.Background(), r.Runner, res.Run, edit, opening)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	log, err := l.Bytes()
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	read := drive.NewReader(r.store, res.Run)
-	var s *drive.Session
-	for o, err := range read.All(ctx) {
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		contents, err := read.Contents(ctx, o)
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		switch o.Kind {
-		case ledger.KindOpen:
-			for i := range contents {
-				if opening != nil {
-					opening(&contents[i])
-				}
-			}
-			s, err = drive.Open(ctx, r.Config, drive.Opening{Engine: job.Engine, Mode: "run", Title: "forged", Data: o.Data(), Contents: contents})
-		case ledger.KindDecision, ledger.KindPendingApproval:
-			err = s.Decide(ctx, ledger.Decision{Kind: o.Kind, Body: o.Body.Without("att", "refs", "scope"), Contents: contents})
-		case ledger.KindResult:
-			err = s.Decide(ctx, ledger.Decision{
-				Kind: o.Kind, Body: o.Body.Without("att", "refs", "scope"), Contents: []ledger.Content{{Name: job.LogContent, Type: job.LogMedia, Bytes: log}},
-			})
-		case ledger.KindSeal:
-			err = s.Seal(ctx, o.Body.Get("status").Str(), o.Data(), nil)
-		default:
-		}
-		if err != nil {
-			r.t.Fatal(err)
-		}
-	}
-	r.sound(s.Run())
-	return s.Run()
+	r.sound(run)
+	return run
 }
 
 // misrouted forges the first decision of a job.
 func (r *rig) misrouted(res *jobs.Result) ledger.RunID {
-	return r.forge(res, func(l *job.Log) {
-		l.Iterations[0].Router = l.Iterations[0].Router.With("selected_agent", canon.String("agent:nobody_v1"))
-	}, nil)
+	return r.forge(res, jobstest.Misroute, nil)
 }
 
 // apartFrom returns the store of a job as it is there, with everything else in a

@@ -77,6 +77,10 @@ func (x *explainer) both(ctx context.Context, a, b *exchange) error {
 	if err != nil {
 		return err
 	}
+	if len(where) == 0 && x.d.Kind == replay.Extra {
+		x.d.Effect, x.d.Cause = effectOf(b), unanswered(a, b)
+		return nil
+	}
 	if len(where) == 0 {
 		x.d.Effect = answers
 		x.d.Cause, err = x.server(ctx, a, b)
@@ -103,6 +107,19 @@ func (x *explainer) both(ctx context.Context, a, b *exchange) error {
 	c := &replay.Cause{Part: p.text + of, Pointer: at.Pointer, About: p.about, Origin: replay.FromAgent, Entry: -1, Was: at.A, Now: at.B}
 	x.d.Cause = c
 	return x.origin(ctx, c, p, a, b)
+}
+
+// unanswered says why a request got no answer although an equal one is
+// recorded.
+func unanswered(a, b *exchange) *replay.Cause {
+	c := &replay.Cause{About: "the record ends before it was answered", Origin: replay.FromAgent, Entry: -1}
+	switch {
+	case !a.cred.IsZero() && !b.cred.IsZero() && !a.cred.Equal(b.cred):
+		c.About, c.Origin = "the request is the recorded one, but it was recorded with another credential", replay.FromCaller
+	case a.outcome.N >= 0:
+		c.About = "the agent asks for it more often than was recorded"
+	}
+	return c
 }
 
 // argument returns the pointer within the arguments of a tool.

@@ -15,7 +15,7 @@ import (
 // maxPlaces is how many places of a difference are spelled out.
 const maxPlaces = 5
 
-// body says a case in full, as text.
+// body says a case in full, as text, but for what the agent printed.
 func (c *Case) body() string {
 	var b strings.Builder
 	b.WriteString(c.Sentence() + "\n")
@@ -36,9 +36,6 @@ func (c *Case) body() string {
 	}
 	if c.Note != "" {
 		b.WriteString(c.Note + "\n")
-	}
-	if c.Output != "" && !c.Passed() {
-		b.WriteString("the agent printed:\n" + c.Output)
 	}
 	return b.String()
 }
@@ -89,13 +86,22 @@ type junitSuite struct {
 	Errors   int         `xml:"errors,attr"`
 	Time     string      `xml:"time,attr"`
 	Stamp    string      `xml:"timestamp,attr"`
+	Says     *junitSays  `xml:"properties,omitempty"`
 	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitSays struct {
+	List []junitProperty `xml:"property"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
 }
 
 type junitCase struct {
 	Name    string        `xml:"name,attr"`
 	Class   string        `xml:"classname,attr"`
-	File    string        `xml:"file,attr,omitempty"`
 	Time    string        `xml:"time,attr"`
 	Failure *junitProblem `xml:"failure,omitempty"`
 	Error   *junitProblem `xml:"error,omitempty"`
@@ -112,11 +118,16 @@ type junitProblem struct {
 func (s *Suite) JUnit(w io.Writer) error {
 	diverged, broken := s.Failed()
 	var took time.Duration
+	says := &junitSays{}
+	for _, l := range s.Conditions() {
+		name, value, _ := strings.Cut(l, ": ")
+		says.List = append(says.List, junitProperty{name, value})
+	}
 	suite := junitSuite{Name: s.Title, Tests: len(s.Cases), Failures: diverged, Errors: broken, Stamp: s.Made.UTC().Format("2006-01-02T15:04:05")}
 	for i := range s.Cases {
 		c := &s.Cases[i]
 		took += c.Took
-		one := junitCase{Name: c.Name, Class: s.Title, File: c.File, Time: seconds(c.Took), Output: c.Output}
+		one := junitCase{Name: c.Name, Class: s.Title, Time: seconds(c.Took), Output: c.Output}
 		switch {
 		case c.Err != nil:
 			one.Error = &junitProblem{Message: c.Sentence(), Type: fault.CodeOf(c.Err).Error(), Text: c.body()}
@@ -125,7 +136,9 @@ func (s *Suite) JUnit(w io.Writer) error {
 		}
 		suite.Cases = append(suite.Cases, one)
 	}
-	suite.Time = seconds(took)
+	if suite.Time = seconds(took); len(says.List) > 0 {
+		suite.Says = says
+	}
 	all := junitSuites{Tests: suite.Tests, Failures: diverged, Errors: broken, Time: suite.Time, Suites: []junitSuite{suite}}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
@@ -142,7 +155,8 @@ func (s *Suite) JUnit(w io.Writer) error {
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
 // GitHub writes an annotation for each case that did not pass, as the commands
-// that GitHub reads from the output of a step.
+// that GitHub reads from the output of a step. A recording has no lines; it is
+// annotated at its first one.
 func (s *Suite) GitHub(w io.Writer) error {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
@@ -153,9 +167,13 @@ func (s *Suite) GitHub(w io.Writer) error {
 		}
 		where := ""
 		if c.File != "" {
-			where = "file=" + property.Replace(c.File) + ","
+			where = "file=" + property.Replace(c.File) + ",line=1,"
 		}
-		text := strings.TrimRight(c.body(), "\n")
+		text := c.body()
+		if c.Output != "" {
+			text += "the agent printed:\n" + c.Output
+		}
+		text = strings.TrimRight(text, "\n")
 		if _, err := fmt.Fprintf(w, "::error %stitle=%s::%s\n", where, property.Replace(s.Title+": "+c.Name), data.Replace(text)); err != nil {
 			return err
 		}
@@ -167,6 +185,12 @@ func (s *Suite) GitHub(w io.Writer) error {
 func (s *Suite) Markdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s\n", line(s.Title), s.Sum())
+	for i, l := range s.Conditions() {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "- %s\n", line(l))
+	}
 	if len(s.Cases) > 1 {
 		b.WriteString("\n| | recording | result |\n|---|---|---|\n")
 		for i := range s.Cases {

@@ -102,7 +102,7 @@ func TestGitHubAnnotationsAreOneLineEach(t *testing.T) {
 	if len(lines) != 2 {
 		t.Fatalf("%d lines, want one for each case that did not pass:\n%s", len(lines), &b)
 	}
-	if want := "::error file=a%2Cb%3Ac.reprise,title=reprise test%3A a | b%0D%0A%3A%3Aerror%3A%3Ax%250A"; !strings.HasPrefix(lines[0], want) {
+	if want := "::error file=a%2Cb%3Ac.reprise,line=1,title=reprise test%3A a | b%0D%0A%3A%3Aerror%3A%3Ax%250A"; !strings.HasPrefix(lines[0], want) {
 		t.Errorf("annotation = %q, want it to begin with %q", lines[0], want)
 	}
 	if !strings.HasPrefix(lines[1], "::error title=reprise test%3A broken.reprise::ledger.") {

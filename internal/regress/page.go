@@ -17,6 +17,7 @@ var pageText string
 type page struct {
 	Title, Sum, Made string
 	Good             bool
+	Conditions       []string
 	Cases            []pageCase
 }
 
@@ -44,7 +45,7 @@ func (s *Suite) HTML(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p := page{Title: s.Title, Sum: s.Sum(), Made: s.Made.UTC().Format("2006-01-02 15:04 MST"), Good: s.ExitStatus() == 0}
+	p := page{Title: s.Title, Sum: s.Sum(), Made: s.Made.UTC().Format("2006-01-02 15:04 MST"), Good: s.ExitStatus() == 0, Conditions: s.Conditions()}
 	opened := false
 	for i := range s.Cases {
 		c := s.Cases[i].page()

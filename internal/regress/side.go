@@ -28,6 +28,7 @@ type exchange struct {
 	step    int64
 	kind    string
 	name    string
+	cred    canon.Value // the fingerprint of its credential; may be absent
 	call    ledger.Ref
 	outcome ledger.Ref // N is -1 if there is none
 }
@@ -59,7 +60,7 @@ func open(ctx context.Context, store drive.Store, run ledger.RunID) (*side, erro
 				return nil, err
 			}
 			e := &exchange{
-				step: int64(len(s.list)) + 1, kind: c.Kind, name: c.Name,
+				step: int64(len(s.list)) + 1, kind: c.Kind, name: c.Name, cred: c.Cred,
 				call: ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}, outcome: ledger.Ref{N: -1},
 			}
 			s.list = append(s.list, e)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -91,6 +92,54 @@ func (s *Suite) Sum() string {
 		parts = append(parts, fmt.Sprintf("%d not compared", broken))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// Conditions says under what the agents ran: at which level, what was blocked
+// and what was not. Where cases differ in that, each line says how many of them
+// it is about. Comparisons without an agent have none.
+func (s *Suite) Conditions() []string {
+	type group struct {
+		line string
+		n    int
+	}
+	var list []group
+	add := func(l string) {
+		if i := slices.IndexFunc(list, func(g group) bool { return g.line == l }); i >= 0 {
+			list[i].n++
+			return
+		}
+		list = append(list, group{l, 1})
+	}
+	ran := 0
+	for i := range s.Cases {
+		if s.Cases[i].Report == nil || s.Cases[i].Report.Detail.Get("level").IsZero() {
+			continue
+		}
+		ran++
+		d := s.Cases[i].Report.Detail
+		add("level: " + d.Get("level").Str())
+		for _, w := range []struct{ head, member string }{{"blocked: ", "blocked"}, {"not blocked: ", "not_blocked"}} {
+			if parts := texts(d.Get(w.member)); len(parts) > 0 {
+				add(w.head + strings.Join(parts, "; "))
+			}
+		}
+	}
+	out := make([]string, len(list))
+	for i, g := range list {
+		if out[i] = g.line; g.n < ran {
+			out[i] += fmt.Sprintf(" (%d of %d recordings)", g.n, ran)
+		}
+	}
+	return out
+}
+
+// texts returns the elements of a list of strings.
+func texts(v canon.Value) []string {
+	var out []string
+	for _, e := range v.Elems() {
+		out = append(out, e.Str())
+	}
+	return out
 }
 
 // Value returns the suite as JSON.

@@ -193,9 +193,7 @@ func (s *Server) governance(ctx context.Context, tenant string) (api.Governance,
 		return out, err
 	}
 	for _, h := range g.Standing() {
-		out.Halts = append(out.Halts, api.Halt{
-			Seq: h.Seq, Subject: h.Subject, Cause: h.Cause.Error(), Reason: h.Reason, Actor: h.Actor, Matter: matterOf(h.Matter(g.LedgerID())),
-		})
+		out.Halts = append(out.Halts, haltOf(g, h))
 	}
 	for _, q := range slices.Backward(g.Requests()) {
 		if len(out.Requests) == newestRequests {
@@ -208,6 +206,10 @@ func (s *Server) governance(ctx context.Context, tenant string) (api.Governance,
 		out.Requests = append(out.Requests, x)
 	}
 	return out, nil
+}
+
+func haltOf(g *jobs.Governance, h govern.Halt) api.Halt {
+	return api.Halt{Seq: h.Seq, Subject: h.Subject, Cause: h.Cause.Error(), Reason: h.Reason, Actor: h.Actor, Matter: matterOf(h.Matter(g.LedgerID()))}
 }
 
 func governed(g *jobs.Governance, q *jobs.Request) (api.GovernedRequest, error) {

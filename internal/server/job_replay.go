@@ -1,11 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -53,9 +55,22 @@ func (s *Server) replayRoutes() {
 		return of(s.voteOnReplay(ctx, in.Tenant, in.ID, in.Body.Act))
 	})
 	huma.Register(s.api, huma.Operation{
+		OperationID: "haltReplays", Method: http.MethodPost, Path: "/v1/governance/halt", Tags: []string{tagJobs},
+		Summary: "Halt all replays of a snapshot: a security incident",
+		Description: signedOnly + "The verb is halt, the role Operator, Admin or Council, and the subject the id of a snapshot, or the run of a job; to whatever digest the act is bound, it halts. " +
+			"SECURITY_INCIDENT and FORCE_HALT_REPLAY are appended. What is halted goes on after a decision of an admin or of the council.",
+		DefaultStatus: http.StatusOK, Errors: failures(http.StatusNotFound, http.StatusConflict),
+	}, func(ctx context.Context, in *struct {
+		Tenant string `query:"tenant" maxLength:"256"`
+		Body   api.SignedAct
+	},
+	) (*answer[api.Halt], error) {
+		return of(s.haltReplays(ctx, in.Tenant, in.Body.Act))
+	})
+	huma.Register(s.api, huma.Operation{
 		OperationID: "clearReplayHalt", Method: http.MethodPost, Path: "/v1/governance/clear", Tags: []string{tagJobs},
 		Summary:       "Vote to let a halted snapshot go on",
-		Description:   signedOnly + "The verb is clear, deny or abstain, the role Council, and the matter that of the halt. The vote that carries it appends FORCE_HALT_CLEAR.",
+		Description:   signedOnly + "The verb is clear, deny or abstain, and the matter that of the halt. An admin decides alone, the council with more than half of it; the vote that carries it appends FORCE_HALT_CLEAR.",
 		DefaultStatus: http.StatusOK, Errors: failures(http.StatusNotFound, http.StatusConflict, http.StatusLocked),
 	}, func(ctx context.Context, in *struct {
 		Tenant string `query:"tenant" maxLength:"256"`
@@ -86,7 +101,7 @@ func (s *Server) wish(ctx context.Context, in *api.ReplayWish) (jobs.ReplayReque
 		Mode: job.Mode(in.Mode), Rerun: in.Rerun, Force: in.ForceContinue, Approval: in.Approval,
 		MaxTime: time.Duration(in.MaxTimeMS) * time.Millisecond, MaxIterations: in.MaxIterations, DSR: in.DSR,
 	}
-	if len(in.Rerun) > 0 && !s.o.AllowRun {
+	if slices.ContainsFunc(in.Rerun, func(name string) bool { return name != jobs.RerunNone }) && !s.o.AllowRun {
 		return q, fault.New(ErrRunsNothing, "server.replay", "this server was not started to run agents")
 	}
 	for name, b := range in.Mocks {
@@ -143,6 +158,9 @@ func (s *Server) replayJob(ctx context.Context, in *api.ReplayRequest) (out api.
 	err = s.governing(ctx, func(r *jobs.Runner) error {
 		// What was begun is ended and recorded, whether its client waits or not.
 		done, err := r.ReplaySigned(context.WithoutCancel(ctx), q, act)
+		if done == nil && fault.CodeOf(err) == fault.Code(job.ErrIntegrity) {
+			s.countReplay(ctx, &jobs.Replayed{Mode: cmp.Or(q.Mode, job.Audit)}, err)
+		}
 		if done == nil || done.Request == "" {
 			return err // nothing was recorded
 		}
@@ -223,6 +241,25 @@ func (s *Server) voteOnReplay(ctx context.Context, tenant, id string, b json.Raw
 		q, err := g.ApproveSigned(context.WithoutCancel(ctx), id, act)
 		if err == nil {
 			out, err = governed(g, q)
+		}
+		return err
+	})
+	return out, err
+}
+
+func (s *Server) haltReplays(ctx context.Context, tenant string, b json.RawMessage) (out api.Halt, err error) {
+	act, err := actOf(b)
+	if err != nil {
+		return out, err
+	}
+	err = s.governing(ctx, func(r *jobs.Runner) error {
+		g, err := r.ReadGovernance(ctx, tenant)
+		if err != nil {
+			return err
+		}
+		h, err := g.IncidentSigned(context.WithoutCancel(ctx), act)
+		if err == nil {
+			out = haltOf(g, h)
 		}
 		return err
 	})

@@ -323,41 +323,6 @@ func TestCouncilVotesOverHTTP(t *testing.T) {
 	}
 }
 
-// spec: M-83, M-85
-func TestHaltIsClearedOverHTTPByTheCouncilOnly(t *testing.T) {
-	t.Parallel()
-	r := newJobRig(t)
-	run := r.start(keptJob)
-	j, err := jobs.Find(t.Context(), r.store, run.Run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	gov, err := jobs.OpenGovernance(t.Context(), r.runner.Config, r.keys, "")
-	if err == nil {
-		err = gov.Incident(t.Context(), []string{j.Snapshots[job.KindRouter]}, jobs.Act{Reason: "a key was lost"})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = r.replay("operator", govern.Operator, api.ReplayWish{Job: string(run.Run)})
-	if fault.ClassOf(err) != fault.ClassHalted {
-		t.Fatalf("a replay of what stands still = %v, want it to be halted", err)
-	}
-	g, err := r.client.Governance(t.Context(), "")
-	if err != nil || len(g.Halts) != 1 {
-		t.Fatalf("the halts = %+v, %v", g.Halts, err)
-	}
-	_, err = r.client.ClearHalt(t.Context(), "", r.sign("operator", govern.Admin, govern.Clear, g.Halts[0].Matter))
-	r.wantCode("an admin", err, govern.ErrRole.Error())
-	got, err := r.client.ClearHalt(t.Context(), "", r.sign("operator", govern.Council, govern.Clear, g.Halts[0].Matter))
-	if err != nil || got.State != string(govern.Granted) {
-		t.Fatalf("the council = %+v, %v", got, err)
-	}
-	if _, err := r.replay("operator", govern.Operator, api.ReplayWish{Job: string(run.Run)}); err != nil {
-		t.Errorf("after FORCE_HALT_CLEAR = %v", err)
-	}
-}
-
 func TestServerWithoutJobsWritesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -404,6 +369,11 @@ func TestProductionReplayIsAllowedOverHTTPByAVote(t *testing.T) {
 	wish.Approval = q.ID
 	if report, err := r.replay("olga", govern.Operator, wish); err != nil || !report.Authoritative {
 		t.Errorf("with the vote = %+v, %v", report, err)
+	}
+	for _, name := range []string{q.ID, q.ID[:10], q.ID[:20]} {
+		wish.Approval = name
+		_, err = r.replay("olga", govern.Operator, wish)
+		r.wantCode("with a vote that was used", err, jobs.ErrMode.Error())
 	}
 }
 

@@ -15,6 +15,7 @@ type appending struct {
 	lease      ledger.Lease
 	at         ledger.Position
 	entries    []idHeader
+	engine     string // that entry 0 names, if it is among the entries
 	records    []record
 	chunks     []blob.Chunk
 	statements []ledger.Statement
@@ -67,6 +68,7 @@ func encode(b *ledger.Batch) (a *appending, size int, err error) {
 		}
 		if h.N == 0 {
 			r.info.Opened = h.T
+			a.engine = ledger.EngineOf(e)
 		}
 		r.info.Ended, r.info.Sealed = h.T, h.Kind == ledger.KindSeal
 		r.info.At = ledger.Position{Count: h.N + 1, Last: e.ID}
@@ -116,6 +118,11 @@ func (g *group) append(a *appending) (refusal, err error) {
 	}
 	if err = g.insertStatements(a.statements); err != nil || there {
 		return nil, err
+	}
+	if a.at.Count == 0 {
+		if _, err = g.w.updateEngine.ExecContext(g.ctx(), a.engine, r.key); err != nil {
+			return nil, err
+		}
 	}
 	if r.epoch != g.w.epoch {
 		r.epoch = g.w.epoch

@@ -234,11 +234,22 @@ func collect[T any](rows *sql.Rows, err error, scan func(*T) error) ([]T, error)
 
 // Runs implements [ledger.Store].
 func (s *Store) Runs(ctx context.Context) iter.Seq2[ledger.RunInfo, error] {
-	list := pages("sqlstore.Runs", func(last ledger.RunInfo) ([]ledger.RunInfo, error) {
+	return s.runs(ctx, "sqlstore.Runs", "?1 = '' OR run < ?1")
+}
+
+// RunsOf implements [ledger.Store].
+func (s *Store) RunsOf(ctx context.Context, engine string) iter.Seq2[ledger.RunInfo, error] {
+	return s.runs(ctx, "sqlstore.RunsOf", "engine = ?3 AND run < coalesce(nullif(?1, ''), char(127))", engine)
+}
+
+// runs yields the runs for which a condition holds; ?1 in it is the last run of
+// the page before.
+func (s *Store) runs(ctx context.Context, op, where string, more ...any) iter.Seq2[ledger.RunInfo, error] {
+	list := pages(op, func(last ledger.RunInfo) ([]ledger.RunInfo, error) {
 		if err := s.tail.refresh(ctx, s.read); err != nil {
 			return nil, err
 		}
-		rows, err := s.read.QueryContext(ctx, "SELECT key, run, count, last, sealed, opened, ended FROM runs WHERE ?1 = '' OR run < ?1 ORDER BY run DESC LIMIT ?2", string(last.Run), listPage)
+		rows, err := s.read.QueryContext(ctx, "SELECT key, run, count, last, sealed, opened, ended FROM runs WHERE "+where+" ORDER BY run DESC LIMIT ?2", append([]any{string(last.Run), listPage}, more...)...)
 		// The journal is looked at when the connection is given back: who
 		// refreshes it holds its lock and waits for a connection.
 		var keys []int64

@@ -6,6 +6,8 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -86,7 +88,51 @@ func (s *Store) start(ctx context.Context) error {
 	if s.reader, err = newReader(ctx, s.read); err != nil {
 		return storeErr(op, err, "preparing statements")
 	}
-	return nil
+	return storeErr(op, s.learnEngines(ctx), "learning the engines of runs")
+}
+
+// learnEngines writes down which engines the runs name that an older version has
+// stored. It is called before anything else is written.
+func (s *Store) learnEngines(ctx context.Context) error {
+	type unknown struct {
+		key int64
+		run ledger.RunID
+	}
+	for last := int64(0); ; {
+		rows, err := s.read.QueryContext(ctx, "SELECT key, run FROM runs WHERE engine IS NULL AND key > ? ORDER BY key LIMIT ?", last, listPage)
+		page, err := collect(rows, err, func(u *unknown) error { return rows.Scan(&u.key, &u.run) })
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		if err := s.tail.refresh(ctx, s.read); err != nil {
+			return err
+		}
+		engines := map[int64]string{}
+		for _, u := range page {
+			open, err := s.page(ctx, s.read, u.run, u.key, 0)
+			if err != nil && fault.ClassOf(err) != fault.ClassIntegrity {
+				return err // of a row that cannot be read, who reads the run is told
+			}
+			if len(open) > 0 {
+				engines[u.key] = ledger.EngineOf(&open[0])
+			}
+			last = u.key
+		}
+		if len(engines) == 0 {
+			continue
+		}
+		learn := &job{apply: func(g *group) (refusal, err error) {
+			for _, key := range slices.Sorted(maps.Keys(engines)) {
+				if _, err := g.w.updateEngine.ExecContext(g.ctx(), engines[key], key); err != nil {
+					return nil, err
+				}
+			}
+			return nil, nil
+		}}
+		if err := s.commit([]*job{learn}, make([]error, 1)); err != nil {
+			return err
+		}
+	}
 }
 
 // Close waits for the appends under way and closes the store. To repeat it is

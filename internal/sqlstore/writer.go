@@ -18,7 +18,7 @@ type writer struct {
 
 	begins, commit, undo, changed   *sql.Stmt
 	run, insertRun, updateLease     *sql.Stmt
-	updatePosition                  *sql.Stmt
+	updatePosition, updateEngine    *sql.Stmt
 	insertJournal, deleteJournal    *sql.Stmt
 	journalSize, journalEnds, pages *sql.Stmt
 	insertSegment                   *sql.Stmt
@@ -58,6 +58,7 @@ func newWriter(ctx context.Context, db *sql.DB, d *Dialect) (*writer, error) {
 		{&w.insertRun, "INSERT INTO runs (run, count, last, sealed, opened, ended, token, holder, until) VALUES (?, 0, ?, 0, '', '', 0, '', 0) RETURNING key"},
 		{&w.updateLease, "UPDATE runs SET token = ?, holder = ?, until = ? WHERE key = ?"},
 		{&w.updatePosition, "UPDATE runs SET count = ?, last = ?, sealed = ?, opened = ?, ended = ? WHERE key = ?"},
+		{&w.updateEngine, "UPDATE runs SET engine = ? WHERE key = ?"},
 		{&w.insertJournal, "INSERT INTO journal (seq, data) SELECT coalesce(max(seq), 0) + 1, ? FROM journal"},
 		{&w.deleteJournal, "DELETE FROM journal WHERE seq <= ?"},
 		{&w.journalSize, "SELECT coalesce(sum(length(data)), 0) FROM journal"},

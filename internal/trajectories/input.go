@@ -13,7 +13,6 @@ import (
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/keys"
 	"github.com/reprise-dev/reprise/kernel/canon"
-	"github.com/reprise-dev/reprise/kernel/det"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
@@ -215,7 +214,6 @@ func (r *Runner) give(ctx context.Context, t *Run, in effect.Input) (*Result, er
 }
 
 func (r *Runner) sign(m *trajectory.Machine, a Act, about func(*trajectory.Machine) (statement, error)) (effect.Input, error) {
-	const op = "trajectories.act"
 	s, err := about(m)
 	if err != nil {
 		return effect.Input{}, err
@@ -240,15 +238,7 @@ func (r *Runner) sign(m *trajectory.Machine, a Act, about func(*trajectory.Machi
 			break
 		}
 	}
-	act := govern.Act{Verb: s.verb, Actor: actor.ID, Role: role, Matter: s.matter, Reason: a.Reason, At: det.Instant(r.Config.Now().UnixNano())}
-	if _, err := io.ReadFull(r.Config.Rand, act.Nonce[:]); err != nil {
-		return effect.Input{}, fault.Wrap(ErrRandom, op, err, "no randomness")
-	}
-	b, err := act.Sign(key)
-	if err != nil {
-		return effect.Input{}, err
-	}
-	v, err := canon.Parse(b)
+	v, err := r.Keys.SignAct(as, govern.Act{Verb: s.verb, Actor: actor.ID, Role: role, Matter: s.matter, Reason: a.Reason}, r.Config.Now())
 	return effect.Input{Kind: s.kind, Name: s.name, From: actor.ID, Data: canon.Object(canon.M("act", v))}, err
 }
 

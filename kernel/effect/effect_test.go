@@ -111,7 +111,7 @@ func TestCredentials(t *testing.T) {
 		{"of another store", cred("s1", "a"), cred("s2", "b"), false, true, 1},
 		{"none now", cred("s1", "a"), canon.Value{}, false, true, 1},
 		{"unequal in the same store", cred("s1", "a"), cred("s1", "b"), false, false, 0},
-		{"unequal, but any will do", cred("s1", "a"), cred("s1", "b"), true, true, 0},
+		{"unequal, but any will do", cred("s1", "a"), cred("s1", "b"), true, true, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

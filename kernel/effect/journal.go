@@ -117,16 +117,25 @@ func (j *Journal) Answer(k Key, c *Call) (Answer, error) {
 // store cannot be compared and is remarked, an unequal one of the same store
 // is a miss.
 func (j *Journal) credential(r *Record, c *Call) error {
-	if r.Cred.IsZero() && c.Cred.IsZero() || r.Cred.Equal(c.Cred) || j.AnyCredential {
+	if r.Cred.IsZero() && c.Cred.IsZero() || r.Cred.Equal(c.Cred) {
 		return nil
 	}
 	if r.Cred.Get("key").Str() != c.Cred.Get("key").Str() || r.Cred.IsZero() || c.Cred.IsZero() {
-		if len(j.Remarks) < 1 {
-			j.Remarks = append(j.Remarks, "credentials were not compared: the record was made in another store, or one side has none")
-		}
+		j.remark("credentials were not compared: the record was made in another store, or one side has none")
+		return nil
+	}
+	if j.AnyCredential {
+		j.remark("calls were answered that were recorded with another credential, as was asked for")
 		return nil
 	}
 	return fault.New(ErrMissing, "effect.Journal", "%s %s was recorded with another credential (entry %d); to match it all the same ask for any credential", c.Kind, c.Name, r.Call.N)
+}
+
+// remark keeps a remark, once.
+func (j *Journal) remark(text string) {
+	if !slices.Contains(j.Remarks, text) {
+		j.Remarks = append(j.Remarks, text)
+	}
 }
 
 // Records returns all records in ledger order. They are not to be changed.

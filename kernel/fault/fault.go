@@ -132,7 +132,8 @@ func (e *Error) Error() string {
 	}
 	if e.Err != nil {
 		b.WriteString(": ")
-		b.WriteString(e.Err.Error())
+		// A cause of the same code says it once.
+		b.WriteString(strings.TrimPrefix(e.Err.Error(), e.Code.Error()+": "))
 	}
 	return b.String()
 }

@@ -79,16 +79,16 @@ func (h Halt) Matter(ledger string) Matter {
 	return Matter{Ledger: ledger, Subject: h.Subject, Bound: digest("reprise/halt/v1\n", h.Value())}
 }
 
-// standing is a halt with the ballot on clearing it.
+// standing is a halt with the ballots on clearing it, one for each way.
 type standing struct {
-	halt   Halt
-	ballot Ballot
+	halt    Halt
+	ballots []Ballot
 }
 
 // Halts is what stands still in one ledger.
 type Halts struct {
 	ledger   string
-	clear    []Quorum
+	ways     [][]Quorum // of clearing a halt
 	standing []standing // ascending by seq
 	next     int64
 	seen     Seen // acts that halted
@@ -106,7 +106,23 @@ func NewHalts(ledger string, clearing ...Quorum) (Halts, error) {
 	if err != nil {
 		return Halts{}, err
 	}
-	return Halts{ledger: ledger, clear: quorums}, nil
+	return Halts{ledger: ledger, ways: [][]Quorum{quorums}}, nil
+}
+
+// Or returns h with another way to clear halts, beside those that it has: what
+// meets the quorums of one of them is enough. It refuses with [ErrQuorum], also
+// where a halt stands already.
+func (h Halts) Or(clearing ...Quorum) (Halts, error) {
+	const op = "govern.Halts.Or"
+	quorums, err := checkQuorums(op, clearing)
+	if err != nil {
+		return h, err
+	}
+	if len(h.standing) > 0 || h.ledger == "" {
+		return h, fault.New(ErrQuorum, op, "ways to clear halts are given before the first one stands")
+	}
+	h.ways = append(slices.Clip(h.ways), quorums)
+	return h, nil
 }
 
 // Trip halts a subject because a rule found something. It cannot fail: what is
@@ -149,22 +165,27 @@ func (h Halts) add(halt Halt) (Halts, Halt) {
 	}
 	halt.Seq = h.next
 	h.next++
-	h.standing = append(slices.Clip(h.standing), standing{halt, h.ballot(halt)})
+	h.standing = append(slices.Clip(h.standing), standing{halt, h.ballots(halt)})
 	return h, halt
 }
 
-func (h Halts) ballot(halt Halt) Ballot {
-	return Ballot{matter: halt.Matter(h.ledger), quorums: h.clear}
+func (h Halts) ballots(halt Halt) []Ballot {
+	out := make([]Ballot, len(h.ways))
+	for i, quorums := range h.ways {
+		out[i] = Ballot{matter: halt.Matter(h.ledger), quorums: quorums}
+	}
+	return out
 }
 
 // Clear counts an act on clearing a halt: [Clear], [Deny] or [Abstain], about
-// the matter of a halt that stands. When the quorums grant it the halt stands
-// no longer; when they deny it, it stands in a new round, and a new ballot is
-// open. The state is that of the ballot after the act, the halt the one that
-// was voted on. It refuses what [Ballot.Cast] refuses.
+// the matter of a halt that stands. When the quorums of a way grant it the halt
+// stands no longer; when they deny it, it stands in a new round, and new ballots
+// are open. The first way that is decided decides, and an act counts in each way
+// in which its role has a say. The state is that of the round after the act, the
+// halt the one that was voted on. It refuses what [Ballot.Cast] refuses.
 func (h Halts) Clear(a Admitted) (Halts, Halt, State, error) {
 	const op = "govern.Halts.Clear"
-	i := slices.IndexFunc(h.standing, func(s standing) bool { return s.ballot.matter == a.act.Matter })
+	i := slices.IndexFunc(h.standing, func(s standing) bool { return s.halt.Matter(h.ledger) == a.act.Matter })
 	if i < 0 {
 		return h, Halt{}, Open, fault.New(ErrMatter, op, "no halt stands that the act of %q on %q is about", a.act.Actor, a.act.Matter.Subject)
 	}
@@ -175,23 +196,48 @@ func (h Halts) Clear(a Admitted) (Halts, Halt, State, error) {
 		a.act.Verb = Approve
 	}
 	s := h.standing[i]
-	ballot, err := s.ballot.Cast(a)
+	s.ballots = slices.Clone(s.ballots)
+	state, err := cast(s.ballots, a)
 	if err != nil {
 		return h, Halt{}, Open, err
 	}
 	h.standing = slices.Clone(h.standing)
-	switch ballot.State() {
+	switch state {
 	case Granted:
 		h.standing = slices.Delete(h.standing, i, i+1)
 	case Denied:
 		h.standing[i] = h.again(s.halt)
 	default:
-		h.standing[i].ballot = ballot
+		h.standing[i] = s
 	}
-	return h, s.halt, ballot.State(), nil
+	return h, s.halt, state, nil
 }
 
-// Expire ends the ballot on clearing the halt of that seq, whose time is over
+// cast counts an act in those ballots, of which none is over, in which its role
+// has a say, and returns what the first of them says that is decided. Where the
+// role has no say in any, it refuses what the first one refuses.
+func cast(ballots []Ballot, a Admitted) (State, error) {
+	state, counted := Open, false
+	var refused error
+	for i := range ballots {
+		b, err := ballots[i].Cast(a)
+		switch {
+		case err == nil:
+			ballots[i], counted = b, true
+			if state == Open {
+				state = b.State()
+			}
+		case refused == nil || fault.CodeOf(refused) == fault.Code(ErrRole):
+			refused = err
+		}
+	}
+	if !counted {
+		return Open, refused
+	}
+	return state, nil
+}
+
+// Expire ends the ballots on clearing the halt of that seq, whose time is over
 // as an entry of the ledger says. The halt stands in a new round, in which the
 // acts until now do not count. It refuses with [ErrMatter] if no such halt
 // stands.
@@ -208,7 +254,7 @@ func (h Halts) Expire(seq int64) (Halts, error) {
 // again opens a new round on a halt.
 func (h Halts) again(halt Halt) standing {
 	halt.Round++
-	return standing{halt, h.ballot(halt)}
+	return standing{halt, h.ballots(halt)}
 }
 
 // Standing returns the halts that stand, oldest first.

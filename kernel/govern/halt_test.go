@@ -323,3 +323,65 @@ func TestNothingGoesOnByItself(t *testing.T) {
 		}
 	})
 }
+
+// Either way is enough, what one way denies is voted on anew in all, and a role
+// that has no say in any is refused.
+func TestHaltIsClearedInOneOfTwoWays(t *testing.T) {
+	t.Parallel()
+	two := func() (govern.Halts, govern.Halt) {
+		h, err := newHalts(council).Or(govern.Quorum{Need: 1, Roles: []govern.Role{govern.Admin}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.Trip("snapshot-1", integrityFailure, "bad signature")
+	}
+	type word struct {
+		who  string
+		role govern.Role
+		verb govern.Verb
+		want govern.State
+	}
+	for _, tt := range []struct {
+		name  string
+		words []word
+	}{
+		{"an admin", []word{{"dora", govern.Admin, govern.Clear, govern.Granted}}},
+		{"the council", []word{{"mia", govern.Council, govern.Clear, govern.Open}, {"noa", govern.Council, govern.Clear, govern.Open}, {"ole", govern.Council, govern.Clear, govern.Granted}}},
+		{"an admin beside the council", []word{{"mia", govern.Council, govern.Clear, govern.Open}, {"dora", govern.Admin, govern.Clear, govern.Granted}}},
+		{"an admin says no, then the council yes", []word{
+			{"mia", govern.Council, govern.Clear, govern.Open},
+			{"dora", govern.Admin, govern.Deny, govern.Denied},
+			{"mia", govern.Council, govern.Clear, govern.Open},
+			{"noa", govern.Council, govern.Clear, govern.Open},
+			{"ole", govern.Council, govern.Clear, govern.Granted},
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h, _ := two()
+			for n, w := range tt.words {
+				before, halt := h, h.Standing()[0]
+				var state govern.State
+				var err error
+				if h, _, state, err = h.Clear(admit(act(n, w.who, w.role, w.verb, halt.Matter(ledgerID)))); err != nil || state != w.want {
+					t.Fatalf("word %d: Clear = %s, %v; want %s", n, state, err, w.want)
+				}
+				if _, halted := h.Halted("snapshot-1"); halted == (w.want == govern.Granted) {
+					t.Errorf("word %d: halted = %v after %s", n, halted, state)
+				}
+				if got := before.Standing(); len(got) != 1 || got[0] != halt {
+					t.Errorf("word %d has changed the halts that it was said about", n)
+				}
+			}
+		})
+	}
+	h, halt := two()
+	_, _, _, err := h.Clear(admit(act(0, "ann", govern.Approver, govern.Clear, halt.Matter(ledgerID))))
+	wantCode(t, "Clear in a role without a say", err, govern.ErrRole)
+	_, err = h.Or(oneOfCouncil)
+	wantCode(t, "Or where a halt stands", err, govern.ErrQuorum)
+	_, err = newHalts(council).Or()
+	wantCode(t, "Or without a quorum", err, govern.ErrQuorum)
+	_, err = govern.Halts{}.Or(oneOfCouncil)
+	wantCode(t, "Or of the zero Halts", err, govern.ErrQuorum)
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/kernel/blob"
+	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
@@ -99,4 +100,26 @@ type Store interface {
 
 	// Runs yields the runs, newest first by run id.
 	Runs(ctx context.Context) iter.Seq2[RunInfo, error]
+
+	// RunsOf yields the runs whose entry 0 names that engine, as [EngineOf]
+	// reads it, newest first. It looks at no other run, however many there are.
+	// It is a cache of what the entries say, and no evidence of it.
+	RunsOf(ctx context.Context, engine string) iter.Seq2[RunInfo, error]
+}
+
+// maxEngine is how long a name of an engine may be to be found by it.
+const maxEngine = 64
+
+// EngineOf returns the engine that the first entry of a run names; empty if it
+// names none, or if its body is not there.
+func EngineOf(e *Entry) string {
+	v, err := canon.Parse(e.Body)
+	if err != nil {
+		return ""
+	}
+	name := v.Get("engine").Str()
+	if len(name) > maxEngine {
+		return ""
+	}
+	return name
 }

@@ -17,6 +17,7 @@ const (
 	FromTool   Origin = "tool"   // the result of a tool that ran in the agent itself
 	FromAnswer Origin = "answer" // an earlier answer
 	FromServer Origin = "server" // the request is the same: who answers it answers otherwise
+	FromCaller Origin = "caller" // the request is the same: it was made with another credential
 )
 
 // Cause is why two runs differ, as far as their records tell: which part of a
@@ -98,10 +99,14 @@ func (r *Report) First() *Divergence {
 func (r *Report) Sentence() string {
 	d := r.First()
 	if d == nil {
-		if n := r.steps(); n > 0 {
+		switch n := r.steps(); {
+		case n == 1:
+			return "the only step is equal"
+		case n > 1:
 			return fmt.Sprintf("all %d steps equal", n)
+		default:
+			return "nothing differs"
 		}
-		return "nothing differs"
 	}
 	var b strings.Builder
 	switch {

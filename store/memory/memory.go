@@ -37,6 +37,7 @@ type Store struct {
 	mu         sync.Mutex
 	closed     bool
 	runs       map[ledger.RunID]*run
+	engines    map[string][]ledger.RunID // runs by the engine that their open names
 	statements map[ledger.RunID][]ledger.Statement
 	scopes     map[string]*scope
 }
@@ -62,6 +63,7 @@ func New(opts *Options) *Store {
 	s := &Store{
 		now: opts.Now, conflict: opts.Conflict,
 		runs:       map[ledger.RunID]*run{},
+		engines:    map[string][]ledger.RunID{},
 		statements: map[ledger.RunID][]ledger.Statement{},
 		scopes:     map[string]*scope{},
 	}
@@ -159,10 +161,14 @@ func (s *Store) Append(ctx context.Context, b *ledger.Batch) error {
 	}
 	s.put(b.Chunks)
 	s.state(b.Lease.Run, b.Statements)
-	if !there {
-		return r.add(b)
+	if there {
+		return nil
 	}
-	return nil
+	if b.At.Count == 0 {
+		engine := ledger.EngineOf(&b.Entries[0])
+		s.engines[engine] = append(s.engines[engine], b.Lease.Run)
+	}
+	return r.add(b)
 }
 
 // compare reports whether the entries of b are already there.
@@ -275,14 +281,24 @@ func (s *Store) Statements(ctx context.Context, id ledger.RunID, typ string) ite
 
 // Runs implements [ledger.Store].
 func (s *Store) Runs(ctx context.Context) iter.Seq2[ledger.RunInfo, error] {
+	return s.list(ctx, "memory.Runs", func() iter.Seq[ledger.RunID] { return maps.Keys(s.runs) })
+}
+
+// RunsOf implements [ledger.Store].
+func (s *Store) RunsOf(ctx context.Context, engine string) iter.Seq2[ledger.RunInfo, error] {
+	return s.list(ctx, "memory.RunsOf", func() iter.Seq[ledger.RunID] { return slices.Values(s.engines[engine]) })
+}
+
+// list yields runs, newest first. It asks which under the lock.
+func (s *Store) list(ctx context.Context, op string, which func() iter.Seq[ledger.RunID]) iter.Seq2[ledger.RunInfo, error] {
 	return func(yield func(ledger.RunInfo, error) bool) {
-		if err := s.enter(ctx, "memory.Runs", ledger.ErrStore); err != nil {
+		if err := s.enter(ctx, op, ledger.ErrStore); err != nil {
 			yield(ledger.RunInfo{}, err)
 			return
 		}
 		var list []ledger.RunInfo
-		for r := range maps.Values(s.runs) {
-			if r.info.At.Count > 0 {
+		for id := range which() {
+			if r := s.runs[id]; r.info.At.Count > 0 {
 				list = append(list, r.info)
 			}
 		}

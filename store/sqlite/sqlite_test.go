@@ -1,7 +1,10 @@
 package sqlite_test
 
 import (
+	"database/sql"
+	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/reprise-dev/reprise/kernel/blob"
@@ -64,4 +67,44 @@ func TestTwoProcesses(t *testing.T) {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	ledgertest.RunKill(t, openAt)
+}
+
+// Runs that a version before the index has stored are found by their engine as
+// soon as the store is opened.
+func TestRunsOfAnOlderStoreAreFound(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir)
+	var want []ledger.RunID
+	for i := range 600 {
+		w := ledgertest.NewWriter(t, s)
+		if i%2 == 0 { // a run that was leased and never begun is none
+			w.Append(t, s, "open")
+			want = append(want, w.Lease.Run)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, "store.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), "UPDATE runs SET engine = NULL")
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for info, err := range open(t, dir).RunsOf(t.Context(), "") { // the suite's runs name no engine
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(want, info.Run) {
+			t.Errorf("RunsOf yields %s", info.Run)
+		}
+		n++
+	}
+	if n != len(want) {
+		t.Errorf("RunsOf yields %d runs, want %d", n, len(want))
+	}
 }

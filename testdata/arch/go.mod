@@ -2,6 +2,12 @@ module plant.example
 
 go 1.26
 
-require outside.example v0.0.0
+require (
+	github.com/aws/aws-sdk-go-v2 v0.0.0
+	outside.example v0.0.0
+)
 
-replace outside.example => ./outside
+replace (
+	github.com/aws/aws-sdk-go-v2 => ./outside/aws
+	outside.example => ./outside
+)

@@ -96,6 +96,49 @@ func testRuns(t *testing.T, s ledger.Store) {
 	}
 }
 
+// testRunsOf asks for more runs of an engine than a store reads at once.
+func testRunsOf(t *testing.T, s ledger.Store) {
+	want := map[string][]ledger.RunID{}
+	for i := range 1100 {
+		w := NewWriter(t, s)
+		engine := "many"
+		if i%100 == 7 {
+			engine = "few"
+		}
+		p, err := ledger.Prepare(ledger.Draft{
+			Run: w.Lease.Run, Kind: ledger.KindOpen, Body: canon.Object(canon.M("engine", canon.String(engine))), T: "2026-11-21T11:00:00Z",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, at := w.At.Next(w.Lease.Run, p)
+		for range 2 { // as after a lost acknowledgement
+			if err := s.Append(t.Context(), &ledger.Batch{Lease: w.Lease, At: w.At, Entries: []ledger.Entry{e}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.At = at
+		w.Append(t, s, "more")
+		want[engine] = append(want[engine], w.Lease.Run)
+	}
+	NewWriter(t, s).Append(t, s, "no engine")
+	for _, engine := range []string{"many", "few", "none", "FEW", "fe"} {
+		runs := want[engine]
+		slices.Sort(runs)
+		slices.Reverse(runs)
+		var got []ledger.RunID
+		for _, info := range collect(t, "RunsOf", s.RunsOf(t.Context(), engine)) {
+			if info.At.Count != 2 || info.Opened != "2026-11-21T11:00:00Z" {
+				t.Fatalf("RunsOf(%q) yields %+v, want a run of two entries", engine, info)
+			}
+			got = append(got, info.Run)
+		}
+		if !slices.Equal(got, runs) {
+			t.Errorf("RunsOf(%q) yields %d runs, want %d, newest first", engine, len(got), len(runs))
+		}
+	}
+}
+
 // testLongLists goes beyond what a store reads at once.
 func testLongLists(t *testing.T, s ledger.Store) {
 	const many = 1100

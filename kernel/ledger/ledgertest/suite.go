@@ -47,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 		{"statements come by count, each once", testStatements},
 		{"statements about the store need no lease", testStoreStatements},
 		{"runs are listed newest first", testRuns},
+		{"runs of an engine are found by it", testRunsOf},
 		{"many runs and statements are listed whole", testLongLists},
 		{"bodies may be huge, tiny, odd or absent", testBodies},
 		{"chunks are stored with their batch", testChunks},
