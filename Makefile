@@ -16,7 +16,7 @@ help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
 check: race lint fuzz ## all that a change must pass beside test: race, lint, generated files, modules, arm64, every flipped bit, short fuzz
-	REPRISE_EXHAUSTIVE=1 go test -run 'FlippedBit|EveryFlip' ./kernel/bundle ./internal/archive
+	REPRISE_EXHAUSTIVE=1 go test -run 'FlippedBit|EveryFlip' ./kernel/bundle ./internal/archive ./internal/jobs
 	go run ./internal/gen/gendiff && go mod tidy -diff && go mod verify
 	go run ./internal/gen/nofuse
 
@@ -37,7 +37,7 @@ bench: ## the table of docs/performance.md: each figure beside its bar and the p
 	go -C bench run .
 
 e2e: ## real SDKs and agents against the built binary
-	go -C e2e test -json ./... | $(COUNT)
+	go -C e2e test -json -timeout 40m ./... | $(COUNT)
 
 e2e-clients: ## the agents that are installed (claude, codex, gemini, opencode), recorded and replayed
 	go -C e2e test -json -tags clients -timeout 30m -run 'Agent' . | $(COUNT)

@@ -38,6 +38,10 @@ func (nullStore) Runs(context.Context) iter.Seq2[ledger.RunInfo, error] {
 	return func(func(ledger.RunInfo, error) bool) {}
 }
 
+func (nullStore) RunsOf(context.Context, string) iter.Seq2[ledger.RunInfo, error] {
+	return func(func(ledger.RunInfo, error) bool) {}
+}
+
 func (nullStore) Scope(_ context.Context, _ string, create *blob.Scope) (blob.Scope, error) {
 	return *create, nil
 }

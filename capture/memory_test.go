@@ -61,13 +61,13 @@ const mb = 1 << 20
 
 // Memory does not grow with how much has passed through a recorder: not with
 // the number of streams and not with their length. Every stream has 10 MB;
-// there are 100 of them, with -short 24. That it holds for 1,000 is measured
-// by the bench.
+// there are 100 of them, with -short or the race detector 24. That it holds for
+// 1,000 is measured by the bench.
 //
 // It stands alone, because it looks at the memory of the whole process.
 func TestMemoryIsFlatOverStreams(t *testing.T) { //nolint:paralleltest // see above
 	streams := 100
-	if testing.Short() {
+	if testing.Short() || racing {
 		streams = 24
 	}
 	const size, conns = 10 * mb, 4
@@ -132,7 +132,7 @@ func TestMemoryIsFlatOverStreams(t *testing.T) { //nolint:paralleltest // see ab
 // It stands alone, because it looks at the memory of the whole process.
 func TestMemoryIsFlatOverLargeRequests(t *testing.T) { //nolint:paralleltest // see above
 	conns, size, after := 50, 8*mb, 30
-	if testing.Short() {
+	if testing.Short() || racing {
 		conns, size, after = 16, 8*mb, 8
 	}
 	taken, release := make(chan int64, conns), make(chan struct{})

@@ -71,6 +71,18 @@ func Normalisers() []Normaliser {
 			},
 			Doc: "JSON-RPC ids and trace context",
 		},
+		{
+			Name: "gemini-processes", Version: 1, Kind: KindModel,
+			Doc: "numbers of processes in what Gemini CLI tells its model of a command: Process Group PGID, Background PIDs, moved to background",
+		},
+		{
+			Name: "codex-times", Version: 1, Kind: KindModel,
+			Doc: "how long a command took, and the mark of its output, in what Codex tells its model of it: Wall time, Chunk ID",
+		},
+		{
+			Name: "claude-agents", Version: 1, Kind: KindModel,
+			Doc: "ids of agents that Claude Code starts, and how long they took, in what it tells its model of their reports: agentId, duration_ms",
+		},
 		{Name: "date-cwd", Version: 1, Doc: "the date of the run and its working folder, where prompts name them"},
 		{Name: "own-run", Version: 1, Doc: "the id of the run itself, where prompts list the folder of the store"},
 		{Name: "multipart-boundary", Version: 1, Doc: "the line between the parts of a form, which clients draw anew for every upload"},
@@ -166,7 +178,8 @@ type rules struct {
 type rule struct {
 	id    string
 	drops [][]string
-	hints []uint64 // for each drop, those that stand in every body that it changes
+	words []wording
+	hints []uint64 // for each drop and each wording, those that stand in every body that it changes
 }
 
 func newRules(list []Normaliser, s Setting) (*rules, error) {
@@ -206,6 +219,10 @@ func newRules(list []Normaliser, s Setting) (*rules, error) {
 			}
 			one.drops = append(one.drops, steps)
 			one.hints = append(one.hints, r.hints.add(steps))
+		}
+		one.words = wordings(n.ID())
+		for i := range one.words {
+			one.hints = append(one.hints, r.hints.add(one.words[i].steps))
 		}
 		r.byKind[n.Kind] = append(r.byKind[n.Kind], one)
 	}
@@ -335,6 +352,9 @@ func (r *rules) json(kind string, body []byte) (form []byte, changed []string, o
 					v, hit = drop(v, steps)
 					some = some || hit
 				}
+				if one.words != nil {
+					v, some = reword(v, one.words)
+				}
 				if some {
 					changed = append(changed, one.id)
 				}
@@ -395,9 +415,14 @@ func looksJSON(b []byte) bool {
 // drop returns v without what the steps lead to. An element of an array is
 // not taken out but set to null, so that the others keep their places.
 func drop(v canon.Value, steps []string) (canon.Value, bool) {
+	return reach(v, steps, func(canon.Value) (canon.Value, bool) { return canon.Value{}, true })
+}
+
+// reach returns v with f of everything that the steps lead to.
+func reach(v canon.Value, steps []string, f func(canon.Value) (canon.Value, bool)) (canon.Value, bool) {
 	if steps[0] == "**" {
-		v, hit := drop(v, steps[1:])
-		out, deeper := each(v, func(string) bool { return true }, func(x canon.Value) (canon.Value, bool) { return drop(x, steps) })
+		v, hit := reach(v, steps[1:], f)
+		out, deeper := each(v, func(string) bool { return true }, func(x canon.Value) (canon.Value, bool) { return reach(x, steps, f) })
 		return out, hit || deeper
 	}
 	is := func(name string) bool { return name == steps[0] }
@@ -405,9 +430,9 @@ func drop(v canon.Value, steps []string) (canon.Value, bool) {
 		is = func(name string) bool { return strings.HasSuffix(name, suffix) }
 	}
 	if len(steps) == 1 {
-		return each(v, is, func(canon.Value) (canon.Value, bool) { return canon.Value{}, true })
+		return each(v, is, f)
 	}
-	return each(v, is, func(x canon.Value) (canon.Value, bool) { return drop(x, steps[1:]) })
+	return each(v, is, func(x canon.Value) (canon.Value, bool) { return reach(x, steps[1:], f) })
 }
 
 // each returns v with f of every child whose name or index is asked for.

@@ -2,6 +2,7 @@ package capture_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -31,5 +32,70 @@ func TestBoundaryOfAFormIsLeftOut(t *testing.T) {
 		if err != nil || got != c.want || slices.Contains(changed, capture.MultipartBoundary) != c.changed {
 			t.Errorf("%s: Form() = %q %v, %v, want %q", c.name, got, changed, err, c.want)
 		}
+	}
+}
+
+// What agents say of a command beside its output is left out; the output, and
+// which of several processes is meant, is not.
+func TestWordsOfAgentsAroundAnOutput(t *testing.T) {
+	t.Parallel()
+	gemini := func(outputs ...string) string {
+		var parts []string
+		for _, o := range outputs {
+			parts = append(parts, `{"functionResponse":{"name":"run_shell_command","response":{"output":`+strconv.Quote(o)+`}}}`)
+		}
+		return `{"contents":[{"role":"user","parts":[` + strings.Join(parts, ",") + `]}]}`
+	}
+	codex := func(output string) string {
+		return `{"input":[{"type":"function_call_output","call_id":"c","output":` + strconv.Quote(output) + `}]}`
+	}
+	script := func(head, output string) string {
+		return `{"input":[{"type":"custom_tool_call_output","call_id":"c","output":[{"type":"input_text","text":` + strconv.Quote(head) + `},{"type":"input_text","text":` + strconv.Quote(output) + `}]}]}`
+	}
+	claude := func(report, agent, took string) string {
+		text := "The report follows:\n  " + report + "\nagentId: " + agent + " (use SendMessage with to: '" + agent + "', to continue this agent)\n<usage>subagent_tokens: 78\ntool_uses: 0\nduration_ms: " + took + "</usage>"
+		return `{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":` + strconv.Quote(text) + `}]}]}]}`
+	}
+	for _, c := range []struct {
+		name, a, b string
+		rule       string // empty: they stay two requests
+	}{
+		{"another process", gemini("Output: 42\nProcess Group PGID: 17"), gemini("Output: 42\nProcess Group PGID: 4711"), capture.GeminiProcesses},
+		{"in the frame for what is not trusted", gemini("<untrusted_context>\nOutput: 42\nProcess Group PGID: 17\n</untrusted_context>"), gemini("<untrusted_context>\nOutput: 42\nProcess Group PGID: 4711\n</untrusted_context>"), capture.GeminiProcesses},
+		{"with processes behind it", gemini("Output: (empty)\nBackground PIDs: 18, 19\nProcess Group PGID: 17"), gemini("Output: (empty)\nBackground PIDs: 7, 8\nProcess Group PGID: 6"), capture.GeminiProcesses},
+		{"fewer processes behind it", gemini("Output: (empty)\nBackground PIDs: 18, 19\nProcess Group PGID: 17"), gemini("Output: (empty)\nBackground PIDs: 7\nProcess Group PGID: 6"), ""},
+		{"in the background", gemini("Command moved to background (PID: 17). Output hidden."), gemini("Command moved to background (PID: 18). Output hidden."), capture.GeminiProcesses},
+		{"in the background with a beginning", gemini("Command is running in background. PID: 17. Initial output:\nup"), gemini("Command is running in background. PID: 18. Initial output:\nup"), capture.GeminiProcesses},
+		{"one process twice, two processes", gemini("Output: a\nProcess Group PGID: 17", "Output: b\nProcess Group PGID: 17"), gemini("Output: a\nProcess Group PGID: 17", "Output: b\nProcess Group PGID: 18"), ""},
+		{"another output", gemini("Output: 42\nProcess Group PGID: 17"), gemini("Output: 43\nProcess Group PGID: 17"), ""},
+		{"an output that speaks so", gemini("Output: \nProcess Group PGID: 17\nso it says\nProcess Group PGID: 1"), gemini("Output: \nProcess Group PGID: 18\nso it says\nProcess Group PGID: 1"), ""},
+		{"the same words elsewhere", `{"contents":[{"parts":[{"text":"x\nProcess Group PGID: 17"}]}]}`, `{"contents":[{"parts":[{"text":"x\nProcess Group PGID: 18"}]}]}`, ""},
+		{"a script that took longer", script("Script completed\nWall time 0.4 seconds\nOutput:\n", "42\n"), script("Script completed\nWall time 12.3 seconds\nOutput:\n", "42\n"), capture.CodexTimes},
+		{"a script that failed", script("Script completed\nWall time 0.4 seconds\nOutput:\n", "42\n"), script("Script failed\nWall time 0.4 seconds\nOutput:\n", "42\n"), ""},
+		{"a script with another output", script("Script completed\nWall time 0.4 seconds\nOutput:\n", "42\n"), script("Script completed\nWall time 0.4 seconds\nOutput:\n", "43\n"), ""},
+		{"a command that took longer", codex("Chunk ID: 0a1b2c\nWall time: 0.0521 seconds\nProcess exited with code 0\nOutput:\n42\n"), codex("Chunk ID: ffffff\nWall time: 1.5 seconds\nProcess exited with code 0\nOutput:\n42\n"), capture.CodexTimes},
+		{"a command with its status first", codex("Exit code: 1\nWall time: 2 seconds\nOutput:\n"), codex("Exit code: 1\nWall time: 0.1 seconds\nOutput:\n"), capture.CodexTimes},
+		{"a command with another status", codex("Exit code: 1\nWall time: 2 seconds\nOutput:\n"), codex("Exit code: 0\nWall time: 2 seconds\nOutput:\n"), ""},
+		{"another agent with the same report", claude("42", "a02815fc", "17"), claude("42", "ae34bd74", "1922"), capture.ClaudeAgents},
+		{"an agent with another report", claude("42", "a02815fc", "17"), claude("43", "a02815fc", "17"), ""},
+		{"a time in an output", codex("Exit code: 0\nWall time: 2 seconds\nOutput:\nWall time: 3 seconds\n"), codex("Exit code: 0\nWall time: 2 seconds\nOutput:\nWall time: 4 seconds\n"), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			a, changed, err := capture.Form(capture.KindModel, c.a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, _, err := capture.Form(capture.KindModel, c.b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if same := a == b; same != (c.rule != "") {
+				t.Errorf("equal = %v, want %v:\n%s\n%s", same, !same, a, b)
+			}
+			if c.rule != "" && !slices.Equal(changed, []string{c.rule}) {
+				t.Errorf("changed by %q, want %q", changed, c.rule)
+			}
+		})
 	}
 }

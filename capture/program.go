@@ -77,13 +77,15 @@ func Programs() []Program {
 		},
 		{
 			Name: "goose", Title: "goose", Means: ByVariable,
-			How: "OPENAI_HOST and ANTHROPIC_HOST, which win over its config.yaml",
+			How: "OPENAI_HOST and ANTHROPIC_HOST, which win over its config.yaml; addresses that stand there are kept to",
 			Ask: []string{"run", "--no-session", "-t", "say hi"}, AskEnv: []string{"GOOSE_PROVIDER=openai", "GOOSE_MODEL=gpt-5", "OPENAI_API_KEY=" + key, "GOOSE_DISABLE_KEYRING=1"},
+			plan: goose,
 		},
 		{
 			Name: "aider", Title: "aider", Means: ByVariable,
-			How: "OPENAI_API_BASE and ANTHROPIC_API_BASE; an address in .aider.conf.yml or on its command line wins over them",
+			How: "OPENAI_API_BASE and ANTHROPIC_API_BASE; --openai-api-base where its own configuration holds an address, because that wins over them",
 			Ask: []string{"--no-git", "--yes-always", "--no-check-update", "--no-analytics", "--model", "openai/gpt-4o", "--message", "say hi"}, AskEnv: []string{"OPENAI_API_KEY=" + key},
+			plan: aider,
 		},
 	}
 }

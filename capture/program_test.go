@@ -137,6 +137,48 @@ func TestProgramsAreRedirected(t *testing.T) {
 			upstreams: "opencode-openai=http://gw/v1",
 			start:     `opencode run hi OPENCODE_CONFIG_CONTENT={"model":"m","provider":{"openai":{"options":{"baseURL":"http://:1/v1"}}}}`,
 		},
+		{name: "goose honours its variables", command: "goose run -t hi", start: "goose run -t hi"},
+		{
+			name: "goose with an address in its configuration", command: "goose run -t hi",
+			files:     map[string]string{".config/goose/config.yaml": "extensions:\n  x:\n    OPENAI_HOST: http://no\nOPENAI_HOST: \"https://gw/o\" # ours\nOPENAI_BASE_PATH: v3/chat/completions\nANTHROPIC_HOST: https://gw/a/\n"},
+			upstreams: "openai=https://gw/o/v1 anthropic=https://gw/a", start: "goose run -t hi",
+		},
+		{
+			name: "goose with a variable that wins over its configuration", command: "goose run -t hi", env: []string{"OPENAI_HOST=http://mine"},
+			files:     map[string]string{".config/goose/config.yaml": "OPENAI_HOST: https://gw\n"},
+			upstreams: "openai=http://mine/v1 anthropic=https://api.anthropic.com", start: "goose run -t hi",
+		},
+		{
+			name: "goose and a flag that says where its provider is", command: "goose run -t hi", flags: []string{"openai=http://here/v1"},
+			files:     map[string]string{".config/goose/config.yaml": "OPENAI_HOST: https://gw\n"},
+			upstreams: "openai=http://here/v1 anthropic=https://api.anthropic.com", start: "goose run -t hi",
+		},
+		{
+			name: "goose with another variable, which it does not read", command: "goose run -t hi", env: []string{"OPENAI_BASE_URL=http://mine/v1"},
+			files:     map[string]string{".config/goose/config.yaml": "OPENAI_HOST: https://gw\n"},
+			upstreams: "openai=http://mine/v1 openai.openai_host=https://gw/v1 anthropic=https://api.anthropic.com", start: "goose run -t hi",
+		},
+		{name: "aider honours its variables", command: "aider --message hi", start: "aider --message hi"},
+		{
+			name: "aider with an address in its configuration", command: "aider --message hi",
+			files:     map[string]string{".aider.conf.yml": "openai-api-base: http://home/v1\n", "work/.aider.conf.yml": "# mine\nmodel: m\nopenai-api-base: http://gw/v1\n"},
+			upstreams: "openai=http://gw/v1", start: "aider --openai-api-base http://:1/v1 --message hi",
+		},
+		{
+			name: "aider with an address on its command line", command: "aider --openai-api-base=http://gw/x --model m --openai-api-base http://gw/y --message hi",
+			files:     map[string]string{"work/.aider.conf.yml": "openai-api-base: http://no/v1\n"},
+			upstreams: "openai=http://gw/y", start: "aider --openai-api-base http://:1/y --model m --message hi",
+		},
+		{
+			name: "aider with an address in a .env, which overrides variables", command: "aider --message hi",
+			files:     map[string]string{"work/.env": "# keys\nexport OPENAI_API_BASE='http://gw/e'\n"},
+			upstreams: "openai=http://gw/e", start: "aider --openai-api-base http://:1/e --message hi",
+		},
+		{
+			name: "aider with a configuration that its command line names", command: "aider --config c.yml --message hi", env: []string{"AIDER_OPENAI_API_BASE="},
+			files:     map[string]string{"work/c.yml": "openai-api-base: http://gw/c\n"},
+			upstreams: "openai=http://gw/c", start: "aider --openai-api-base http://:1/c --config c.yml --message hi",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

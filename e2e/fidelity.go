@@ -15,6 +15,8 @@ type Row struct {
 	Kind    string `json:"kind"` // Go, npm, other, agent
 	Speaks  string `json:"speaks"`
 	Cells   []Cell `json:"cells"`
+	// Lacks says of trials that the client is not put through why it is not.
+	Lacks map[string]string `json:"lacks,omitempty"`
 }
 
 // Cell is one trial of one client. Exact says that the recorder changed
@@ -26,9 +28,12 @@ type Cell struct {
 	Calls int    `json:"calls"`
 	Exact bool   `json:"exact"`
 	// Normalised are the calls of them that only a normaliser made equal to
-	// the recorded ones, because the client draws something anew every time.
-	Normalised int `json:"normalised,omitempty"`
-	// Why says of a trial that is known not to be exact what is in the way.
+	// the recorded ones, because the client draws something anew every time,
+	// and By are those normalisers.
+	Normalised int      `json:"normalised,omitempty"`
+	By         []string `json:"by,omitempty"`
+	// Why says of a trial that is known not to be exact what is in the way. It
+	// is not run then, and has no calls.
 	Why string `json:"why,omitempty"`
 }
 
@@ -83,10 +88,16 @@ func Page(rows []Row) string {
 <!-- Generated from fidelity.json by "make e2e" and "make e2e-clients"; edit e2e/fidelity.go. -->
 
 Each row is a real client. It was run alone, recorded against a provider on the loopback that speaks its protocol, and, with that provider stopped, replayed.
-Agents were not run alone; their one command ran again in the replay. A client of MCP does all in one trial, calls that fail and eight at once included.
-A cell holds how many calls the client made in that trial. **A plain number means exact**: the recorder changed nothing of what the client printed, every call of the replay was answered from the record and none was missed, and the client printed the same to the byte.
-≈ N behind it: so many of the calls are equal to the recorded ones but for what a named normaliser leaves out, such as ids that the client draws anew; the report of the replay says which.
-A number with ✗ means that something of this did not hold; – that the client was not put through that trial.
+Agents were not run alone, so that what the recorder changes is not known of them; their one command ran again in the replay. A client of MCP does all in one trial, calls that fail and eight at once included.
+
+A cell holds how many calls the client made in that trial. **A number means exact**, with or without ≈: the recorder changed nothing of what the client printed, every call of the replay was answered from the record and none was missed, and what the client printed to its standard output in the replay was compared with what it printed when it was recorded, and is the same to the byte.
+
+≈ N behind it says how the calls were found, and takes nothing back of that: in N of them the request was not the recorded one to the byte, because the client draws something in it anew every time, such as the id of a session, or names the date or the folder that it runs in. A normaliser, which has a name and a version, leaves that out when requests are compared, and nothing else; the answer is the recorded one. The list under a table names the normalisers that were at work, the report of a replay does so too, ` + "`reprise match rules`" + ` says what each leaves out, and ` + "`reprise match explain`" + ` shows it on a request.
+A client of MCP numbers its requests in the order in which they leave; of eight at once, how many have another number than then is not the same each time, so that N is left out.
+
+✗ means that the trial is known not to be exact, – that the client was not put through it; the list under the table says why.
+
+Of Claude Code, Codex and Gemini CLI the session is imported, too, that the agent itself wrote in the trial: it verifies, and has the models, tokens and tools of the calls that were recorded.
 
 | trial | what happens |
 |---|---|
@@ -95,7 +106,7 @@ A number with ✗ means that something of this did not hold; – that the client
 | tools | the model wants two tools (an agent: a command), the client runs them and goes on, whole and as a stream |
 | 4xx | the provider refuses the request |
 | retries | 429 with Retry-After, then 500 and 503, until the client's own retries get an answer |
-| concurrent | eight questions at once, half of them as streams |
+| concurrent | eight questions at once, half of them as streams (an agent: two more of its kind, which ask at once) |
 
 `)
 	titles := [][2]string{
@@ -127,19 +138,35 @@ A number with ✗ means that something of this did not hold; – that the client
 				case r.Cells[i].Exact:
 					fmt.Fprintf(&b, " %d |", r.Cells[i].Calls)
 				default:
-					fmt.Fprintf(&b, " %d ✗ |", r.Cells[i].Calls)
+					b.WriteString(" ✗ |")
 				}
 			}
 			b.WriteByte('\n')
 		}
 		b.WriteByte('\n')
 		for _, r := range of {
-			for _, c := range r.Cells {
-				if !c.Exact && c.Why != "" {
-					fmt.Fprintf(&b, "✗ %s, %s: %s.\n\n", r.Client, c.Trial, c.Why)
-				}
-			}
+			r.notes(&b)
+		}
+		b.WriteByte('\n')
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// notes writes what the cells of a row cannot say, a line for each.
+func (r *Row) notes(b *strings.Builder) {
+	var by []string
+	for _, c := range r.Cells {
+		by = append(by, c.By...)
+		if !c.Exact {
+			fmt.Fprintf(b, "* ✗ %s, %s: %s\n", r.Client, c.Trial, c.Why)
 		}
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	if slices.Sort(by); by != nil {
+		fmt.Fprintf(b, "* ≈ %s: %s\n", r.Client, strings.Join(slices.Compact(by), ", "))
+	}
+	for _, t := range Trials() {
+		if why := r.Lacks[t]; why != "" {
+			fmt.Fprintf(b, "* – %s, %s: %s\n", r.Client, t, why)
+		}
+	}
 }

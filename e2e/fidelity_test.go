@@ -81,7 +81,7 @@ func subjects(t *testing.T) []subject {
 		golang("google.golang.org/genai", "generateContent", "genai"),
 		{row: Row{Client: "aws-sdk-go-v2/service/bedrockruntime", Version: mod["github.com/aws/aws-sdk-go-v2/service/bedrockruntime"], Kind: "Go", Speaks: "InvokeModel, ConverseStream"}, argv: []string{programs.sdk, "bedrock"}, trials: without(asked(), "tools")},
 		{row: Row{Client: "modelcontextprotocol/go-sdk", Version: mod["github.com/modelcontextprotocol/go-sdk"], Kind: "Go", Speaks: "MCP over HTTP"}, argv: []string{programs.sdk, "mcp"}, trials: calls, mcp: true},
-		{row: Row{Client: "curl", Version: "any", Kind: "other", Speaks: "chat completions"}, argv: []string{"sh", "-c", curlScript, "curl"}, trials: without(asked(), "tools")},
+		{row: Row{Client: "curl", Version: "any", Kind: "other", Speaks: "chat completions", Lacks: map[string]string{"tools": "it runs no tools"}}, argv: []string{"sh", "-c", curlScript, "curl"}, trials: without(asked(), "tools")},
 		{row: Row{Client: "Python, standard library", Version: "3", Kind: "other", Speaks: "chat completions"}, argv: []string{"python3", filepath.Join(programs.node, "..", "python", "client.py")}, trials: asked()},
 	}
 	list[10].row.Client += ", responses"
@@ -191,14 +191,33 @@ func (s *subject) measure(t *testing.T, trial string) Cell {
 		fails("the replay does not say what it answered:\n%s", clip(replayed.stderr))
 		return cell
 	}
-	cell.Calls, cell.Normalised = len(l.calls("last~1")), number(m[5])
+	cell.Calls, cell.Normalised, cell.By = len(l.calls("last~1")), number(m[5]), rulesIn(replayed.stderr)
+	if s.mcp { // how many of its ids differ is another number each time, see the page
+		cell.Normalised, cell.By = 0, []string{"mcp-meta@1"}
+	}
 	if trial == "retries" && cell.Calls != 8 {
 		fails("%d calls, want 8: the client has not tried again until there was an answer", cell.Calls)
 	}
 	if m[1] != m[2] || m[3] != "0" || m[4] != "0" {
 		fails("%s", m[0])
 	}
+	t.Logf("%s: %d calls, %d normalised by %q", trial, cell.Calls, cell.Normalised, cell.By)
 	return cell
+}
+
+var normalisedBy = regexp.MustCompile(`normalised: .* by ((?:[a-z-]+@\d+(?:, )?)+)`)
+
+// rulesIn returns the normalisers that a replay names.
+func rulesIn(stderr string) (out []string) {
+	for _, m := range normalisedBy.FindAllStringSubmatch(stderr, -1) {
+		for name := range strings.SplitSeq(strings.Trim(m[1], ", "), ", ") {
+			if !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 func number(s string) int {

@@ -2,9 +2,11 @@ package spec_test
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -14,7 +16,67 @@ import (
 // there is none.
 func TestUpstreamTestsHaveOurs(t *testing.T) {
 	t.Parallel()
-	f, err := os.Open("thymos_tests.txt")
+	haveOurs(t, "thymos_tests.txt")
+}
+
+// families are the tests that the MACE documents name: how an id is written,
+// and the last number.
+var families = []struct {
+	form string
+	last int
+}{
+	{"REPLAY-%02d", 7},
+	{"DR-%02d", 2},
+	{"SEM-%02d", 5},
+	{"SR-%02d", 7},
+	{"T-SR-%02d", 7},
+	{"APT-%02d", 6},
+	{"T-APT-%02d", 6},
+	{"BS-%02d", 8},
+	{"T-BS-%02d", 7},
+	{"RT-%02d", 9},
+	{"R-T%d", 8},
+	{"MACE-M-%02d", 7},
+	{"M-T%d", 8},
+	{"RL-%02d", 3},
+	{"GOV-%02d", 4},
+	{"GOV-T%d", 6},
+	{"PS-%02d", 3},
+	{"F-%02d", 4},
+	{"F-PRIV-%02d", 2},
+	{"F-FAIL-%02d", 2},
+	{"F-SEC-%02d", 2},
+	{"F-DSR-%02d", 1},
+	{"MACE-S-%02d", 6},
+	{"E2E-%02d", 3},
+}
+
+// TestNamedTestsOfMACEHaveOurs reads the list of the tests that the MACE
+// documents name: each id is there once, with tests of ours that exist, or with
+// the reason why there is none.
+func TestNamedTestsOfMACEHaveOurs(t *testing.T) {
+	t.Parallel()
+	var want []string
+	for _, f := range families {
+		for n := range f.last {
+			want = append(want, fmt.Sprintf(f.form, n+1))
+		}
+	}
+	got := haveOurs(t, "mace_tests.txt")
+	for _, id := range want {
+		if n := len(got) - len(slices.DeleteFunc(slices.Clone(got), func(s string) bool { return s == id })); n != 1 {
+			t.Errorf("%s is listed %d times", id, n)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d ids are listed, want %d", len(got), len(want))
+	}
+}
+
+// haveOurs checks a list, and returns what stands before the colons.
+func haveOurs(t *testing.T, list string) (ids []string) {
+	t.Helper()
+	f, err := os.Open(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,6 +88,8 @@ func TestUpstreamTestsHaveOurs(t *testing.T) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
+		id, _, _ := strings.Cut(line, ":")
+		ids = append(ids, id)
 		if _, why, ok := strings.Cut(line, " ~ "); ok {
 			if without++; len(why) < 20 {
 				t.Errorf("line %d: %q is no reason", n, why)
@@ -54,6 +118,7 @@ func TestUpstreamTestsHaveOurs(t *testing.T) {
 		t.Fatalf("%d tests are named, %v", named, err)
 	}
 	t.Logf("%d tests are named; %d lines say why there is none", named, without)
+	return ids
 }
 
 func hasTest(t *testing.T, folder, name string) bool {

@@ -9,8 +9,10 @@ import (
 // Claude Code keeps a session as one JSON object per line: {type, message,
 // uuid, parentUuid, sessionId, timestamp, …}, where message is one of
 // Anthropic's; its stream-json output and its SDK have the same without ids.
-// A message of several blocks may stand on several lines that share its id and
-// its usage; the tokens are counted with the first.
+// A message of several blocks may stand on several lines that share its id:
+// they are one answer. What the program says in the place of an answer, such
+// as that the model refused, it marks as a model's that is called <synthetic>.
+// Seen: sessions that 2.0 and 2.1.329 wrote.
 
 func isClaudeCode(s *source) bool {
 	list := s.claudeCode()
@@ -34,31 +36,15 @@ func (s *source) claudeCode() []jsontext.Value {
 
 func readClaudeCode(s *source, o *Options) (tape, error) {
 	k := newTalk(o)
-	seen := map[string]bool{}
+	answers := map[string]int{} // by the id of the message: its turn
 	for _, v := range s.claudeCode() {
 		line := members(v)
 		at, msg := line.str("timestamp"), line.obj("message")
 		switch t := line.str("type"); {
+		case t == "assistant" && msg.str("model") == "<synthetic>":
+			k.say("synthetic", at, line["message"])
 		case t == "assistant" && msg != nil:
-			a := k.answer("claude-code", at, line["message"])
-			a.model = msg.str("model")
-			if id := msg.str("id"); id == "" || !seen[id] {
-				seen[id] = true
-				a.usage = anthropicUsage(msg.obj("usage"))
-			} else {
-				a.again = true
-			}
-			for _, b := range msg.list("content") {
-				block := members(b)
-				if isToolUse(block.str("type")) {
-					a.tools = append(a.tools, block.str("name"))
-				}
-			}
-			for _, b := range msg.list("content") {
-				if block := members(b); block.str("type") == "tool_use" {
-					k.tool(block.str("id"), block.str("name"), at, b)
-				}
-			}
+			k.claudeMessage(answers, at, line["message"], msg)
 		case t == "user" && msg != nil:
 			said := false
 			for _, b := range msg.list("content") {
@@ -78,6 +64,39 @@ func readClaudeCode(s *source, o *Options) (tape, error) {
 		}
 	}
 	return k.tape("claude-code")
+}
+
+// claudeMessage adds an answer, or more of one.
+func (k *talk) claudeMessage(answers map[string]int, at string, v jsontext.Value, msg object) {
+	id := msg.str("id")
+	i, more := answers[id]
+	if !more {
+		i = len(k.turns)
+		k.answer("claude-code", at, v).model = msg.str("model")
+	} else {
+		k.extend(i, v)
+	}
+	if k.err != nil {
+		return
+	}
+	if id != "" {
+		answers[id] = i
+	}
+	a := &k.turns[i]
+	if u := anthropicUsage(msg.obj("usage")); u != nil && (a.usage == nil || u.Output >= a.usage.Output) {
+		a.usage = u // a line that was written while the answer came has fewer
+	}
+	blocks := msg.list("content")
+	for _, b := range blocks {
+		if block := members(b); isToolUse(block.str("type")) {
+			a.tools = append(a.tools, block.str("name"))
+		}
+	}
+	for _, b := range blocks {
+		if block := members(b); block.str("type") == "tool_use" {
+			k.tool(block.str("id"), block.str("name"), at, b)
+		}
+	}
 }
 
 func isToolUse(t string) bool {

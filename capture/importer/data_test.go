@@ -62,6 +62,18 @@ func (c *tally) add(what string, n int) {
 	c.n[what] += n
 }
 
+// imported returns how many files were.
+func (c *tally) imported() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for what, files := range c.n {
+		if strings.HasPrefix(what, "files: imported") {
+			n += files
+		}
+	}
+	return n
+}
+
 func (c *tally) result(res *importer.Result) {
 	c.add("files: imported from "+res.Format, 1)
 	c.add("exchanges: all", res.Exchanges)
@@ -84,118 +96,74 @@ func (c *tally) log(t *testing.T, folder string) {
 	t.Logf("%s\n%s", folder, strings.Join(lines, "\n"))
 }
 
-// importAndReplay holds for a file that is imported: the run verifies and
-// answers its own requests, four at a time and, if asked, one after another.
-func importAndReplay(t *testing.T, r *rig, path string, all []sent, c *tally, inOrder bool) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := r.run(t, filepath.Base(path), b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.result(&res)
-	r.verify(t, res.Run)
-	recs := r.entries(t, res.Run)
-	if len(recs) != len(all) || res.Exchanges != len(all) {
-		t.Fatalf("Import = %d exchanges, %d of them in the ledger, want %d", res.Exchanges, len(recs), len(all))
-	}
-	for i := range recs {
-		if len(recs[i].outcome.Redacted) > 0 {
-			c.add("exchanges: redacted", 1)
-		}
-	}
-	if inOrder {
-		r.bundle(t, res.Run)
-		r.replay(t, &res).inOrder(all, recs)
-	}
-	r.replay(t, &res).inParallel(all, recs)
+// oracle reads a file of one format by other means than the importer's.
+type oracle func([]byte) ([]sent, error)
+
+// realFolder is a folder with traffic of models and tools.
+type realFolder struct {
+	name  string
+	floor int // of files imported, in percent
+	// oracleOf returns what reads a file beside the importer: such a file must
+	// be imported, and replays in its order too. Nil: the importer is believed.
+	oracleOf func(path string) oracle
 }
 
-// The files of two folders are imported or refused with a reason, and what is
-// imported replays byte for byte. What has to come back is read from the files
-// by other means than the importer's.
-func TestRealRecordingsReplay(t *testing.T) {
-	for _, folder := range []struct {
-		name   string
-		oracle func([]byte) ([]sent, error)
-		must   func(path string) bool // be imported
-	}{
-		{"llm_adk_go_httprr", httprrOracle, func(p string) bool { return filepath.Ext(p) == ".httprr" }},
-		{"llm_cagent", goVCROracle, func(p string) bool { return strings.Contains(p, "/cassettes/") }},
-	} {
-		t.Run(folder.name, func(t *testing.T) {
-			c := new(tally)
-			for _, path := range data(t, folder.name) {
-				b, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r := newRig(t)
-				if folder.must(path) {
-					t.Run(filepath.Base(path), func(t *testing.T) {
-						all, err := folder.oracle(b)
-						if err != nil {
-							t.Fatal(err)
-						}
-						importAndReplay(t, r, path, all, c, true)
-					})
-					continue
-				}
-				_, err = r.run(t, filepath.Base(path), b)
-				if folder.name == "llm_adk_go_httprr" && err == nil { // what the agents said, as lists of contents
-					c.add("files: imported as messages", 1)
-					continue
-				}
-				if !errors.Is(err, importer.ErrNotCassette) {
-					t.Errorf("Import(%s) = %v, want %s", path, err, importer.ErrNotCassette)
-				}
-				c.add("files: refused: "+fault.CodeOf(err).Error(), 1)
-				t.Logf("refused: %s: %v", filepath.Base(path), err)
-			}
-			c.log(t, folder.name)
-		})
+func (f *realFolder) oracle(path string) oracle {
+	if f.oracleOf == nil {
+		return nil
 	}
+	return f.oracleOf(path)
 }
 
 // Every file of the folders with traffic of models and tools is imported or
 // refused with a code, and the counted list says which. What imports verifies,
 // answers what the file holds byte for byte, serves nothing that is evidence
-// only, and holds a file of messages whole. The floors are what was reached
-// when they were set: a change must not go below.
+// only, and holds a file of messages whole. Of two folders what has to come
+// back is read from the files by other means than the importer's. The floors
+// are what was reached when they were set: a change must not go below.
 func TestEveryRealFileIsImportedOrRefused(t *testing.T) {
-	folders := []struct {
-		name  string
-		floor int // of files imported, in percent
-	}{
-		{"llm_adk_go_httprr", 100},
-		{"llm_cagent", 71},
-		{"llm_misc", 98},
-		{"llm_openinference", 99},
-		{"llm_openllmetry_js_har", 100},
-		{"llm_openllmetry_py", 100},
-		{"llm_otel_contrib", 100},
-		{"llm_pydantic_ai", 99},
-		{"llm_vercel_sse", 100},
-		{"mcp_jsonrpc", 51},
-		{"traj_tau_bench", 100},
-		{"traj_swe_agent", 85},
-		{"traj_misc", 96},
-		{"otel_genai", 71},
+	folders := []realFolder{
+		{"llm_adk_go_httprr", 100, func(path string) oracle {
+			if filepath.Ext(path) == ".httprr" {
+				return httprrOracle
+			}
+			return nil
+		}},
+		{"llm_cagent", 71, func(path string) oracle {
+			if strings.Contains(path, "/cassettes/") {
+				return goVCROracle
+			}
+			return nil
+		}},
+		{"llm_misc", 98, nil},
+		{"llm_openinference", 99, nil},
+		{"llm_openllmetry_js_har", 100, nil},
+		{"llm_openllmetry_py", 100, nil},
+		{"llm_otel_contrib", 100, nil},
+		{"llm_pydantic_ai", 99, nil},
+		{"llm_vercel_sse", 100, nil},
+		{"mcp_jsonrpc", 51, nil},
+		{"traj_tau_bench", 100, nil},
+		{"traj_swe_agent", 85, nil},
+		{"traj_misc", 96, nil},
+		{"otel_genai", 71, nil},
 	}
 	all, imported := 0, 0 // of llm_* and mcp_*
-	for _, folder := range folders {
+	for i := range folders {
+		folder := &folders[i]
 		t.Run(folder.name, func(t *testing.T) {
 			c := new(tally)
-			files, done := data(t, folder.name), 0
-			for _, path := range files {
-				if takeReal(t, path, c) {
-					done++
+			files := data(t, folder.name)
+			t.Run("files", func(t *testing.T) { // ends when all its parallel tests have
+				for _, path := range files {
+					t.Run(filepath.Base(path), func(t *testing.T) {
+						t.Parallel()
+						takeReal(t, path, folder.oracle(path), c)
+					})
 				}
-			}
+			})
 			c.log(t, folder.name)
+			done := c.imported()
 			t.Logf("%s: %d of %d files imported", folder.name, done, len(files))
 			if done*100 < folder.floor*len(files) {
 				t.Errorf("%s: %d of %d files imported, want %d %%", folder.name, done, len(files), folder.floor)
@@ -211,44 +179,54 @@ func TestEveryRealFileIsImportedOrRefused(t *testing.T) {
 	}
 }
 
-// takeReal imports one file and checks the run; false means that it was
-// refused.
-func takeReal(t *testing.T, path string, c *tally) bool {
+// takeReal imports one file and checks the run, or that it is refused.
+func takeReal(t *testing.T, path string, beside oracle, c *tally) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	exchanges, err := importer.Exchanges(b)
+	r := newRig(t)
+	res, parsed, err := importer.ImportParsed(t.Context(), r.cfg, b, filepath.Base(path))
 	if err != nil {
-		if fault.ClassOf(err) != fault.ClassInvalid {
-			t.Errorf("Import(%s) = %v, want a refusal of class invalid", path, err)
+		if beside != nil || fault.ClassOf(err) != fault.ClassInvalid {
+			t.Errorf("Import = %v, want a refusal of class invalid, or none", err)
 		}
 		c.add("files: refused: "+fault.CodeOf(err).Error(), 1)
-		t.Logf("refused: %s: %v", filepath.Base(path), err)
-		return false
+		t.Logf("refused: %v", err)
+		return
 	}
-	t.Run(filepath.Base(path), func(t *testing.T) {
-		r := newRig(t)
-		if exchanges {
-			all := parse(t, b)
-			if filepath.Ext(path) == ".har" {
-				sameAsHAR(t, b, all)
-			}
-			importAndReplay(t, r, path, all, c, false)
-			return
-		}
-		res, err := r.run(t, filepath.Base(path), b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.result(&res)
+	c.result(&res)
+	r.verify(t, res.Run)
+	if len(parsed) == 0 {
 		c.add("messages: beside exchanges", res.Events)
-		r.verify(t, res.Run)
 		r.holdsFile(t, res.Run, b)
 		r.refusesAll(t, res.Run)
-	})
-	return true
+		return
+	}
+	all := sentOf(parsed)
+	if beside != nil {
+		if all, err = beside(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if filepath.Ext(path) == ".har" {
+		sameAsHAR(t, b, all)
+	}
+	recs := r.entries(t, res.Run)
+	if len(recs) != len(all) || res.Exchanges != len(all) {
+		t.Fatalf("Import = %d exchanges, %d of them in the ledger, want %d", res.Exchanges, len(recs), len(all))
+	}
+	for i := range recs {
+		if len(recs[i].outcome.Redacted) > 0 {
+			c.add("exchanges: redacted", 1)
+		}
+	}
+	if beside != nil {
+		r.bundle(t, res.Run)
+		r.replay(t, &res).inOrder(all, recs)
+	}
+	r.replay(t, &res).inParallel(all, recs)
 }
 
 // sameAsHAR checks what was read of a HAR against the file by other means.

@@ -73,15 +73,19 @@ func TestMessagesBecomeEvidence(t *testing.T) {
 			`  model chat by small-1 7+0 in 2+0 out`,
 		}},
 		{"claude-code.jsonl", "claude-code", 2, []string{
-			`model claude-code by claude-x 10+4 in 6+0 out`,
-			"model claude-code by claude-x asks Bash",
+			`model claude-code by claude-x 10+4 in 6+0 out asks Bash`,
 			"tool Bash",
 		}},
 		{"codex.jsonl", "codex", 4, []string{
-			`model responses by gpt-x 5+4 in 2+1 out`,
+			`model responses by gpt-x 5+4 in 2+1 out asks shell`,
 			"tool shell",
 		}},
-		{"codex-old.jsonl", "codex", 3, []string{"tool local_shell_call"}},
+		{"codex-old.jsonl", "codex", 3, []string{"model responses asks local_shell_call", "tool local_shell_call"}},
+		{"codex-0.169.jsonl", "codex", 9, []string{
+			`model responses by gpt-x 41+0 in 37+0 out asks exec`,
+			"tool exec",
+			`model responses by gpt-x 40+3 in 30+9 out`,
+		}},
 		{"gemini-cli.responses.jsonl", "gemini-cli/responses", 0, []string{
 			`model generateContentStream by gemini-x 8+0 in 2+1 out asks look`,
 			`model generateContent 8+0 in 2+0 out`,
@@ -89,6 +93,11 @@ func TestMessagesBecomeEvidence(t *testing.T) {
 		{"gemini-cli.chat.json", "gemini-cli/session", 1, []string{
 			`model gemini-cli by gemini-x 8+0 in 2+1 out asks look`,
 			"tool look",
+		}},
+		{"gemini-cli.lines.jsonl", "gemini-cli/lines", 5, []string{
+			`model gemini-cli by gemini-x 41+0 in 37+0 out asks run_shell_command`,
+			"tool run_shell_command",
+			`model gemini-cli by gemini-x 41+0 in 30+7 out`,
 		}},
 		{"contents.json", "gemini/contents", 1, []string{"model generateContent asks look", "tool look", "model generateContent"}},
 		{"tau-bench.json", "tau-bench", 4, []string{"model chat asks cancel", "tool cancel", "model chat"}},

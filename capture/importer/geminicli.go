@@ -8,10 +8,14 @@ import (
 	"github.com/reprise-dev/reprise/kernel/budget"
 )
 
-// gemini-cli writes three things: what --record-responses keeps, a line
+// gemini-cli writes four things: what --record-responses keeps, a line
 // {method, response} for each answer; the chats of its sessions, {sessionId,
-// messages: [{type, content, toolCalls, tokens, model, timestamp}]}; and what
-// /chat save keeps, an array of {role, parts}. None of them has a request.
+// messages: [{type, content, toolCalls, tokens, model, timestamp}]}, and in
+// later versions the same as lines: a head, then messages, of which one with a
+// known id is a fuller form of it, {"$set": {messages}} and {"$rewindTo": id};
+// and what /chat save keeps, an array of {role, parts}. None of them has a
+// request. Seen: answers of many versions, a session of 0.61.0 as lines, and
+// the others in files made by hand.
 
 func isGeminiResponses(s *source) bool {
 	if !s.lines || len(s.list) == 0 {
@@ -75,7 +79,12 @@ func geminiUsage(u object) *budget.Usage {
 }
 
 func isGeminiChat(s *source) bool {
-	return s.top.has("sessionId", "messages") && (s.top.has("projectHash") || s.top.has("startTime")) || isContents(s)
+	return isGeminiLines(s) || s.top.has("sessionId", "messages") && (s.top.has("projectHash") || s.top.has("startTime")) || isContents(s)
+}
+
+// isGeminiLines reports whether the file is a session as lines.
+func isGeminiLines(s *source) bool {
+	return s.lines && s.first.has("sessionId", "projectHash") && !s.first.has("messages")
 }
 
 // isContents reports whether the file is an array of Gemini's contents.
@@ -91,35 +100,76 @@ func readGeminiChat(s *source, o *Options) (tape, error) {
 		}
 		return k.tape("gemini/contents")
 	}
-	for _, v := range s.top.list("messages") {
-		m := members(v)
-		at := m.str("timestamp")
-		if t := m.str("type"); t != "gemini" && t != "assistant" {
-			k.say(roleOf(m), at, v)
-			continue
-		}
-		a := k.answer("gemini-cli", at, v)
-		a.model = m.str("model")
-		u := m.obj("tokens")
-		in, _ := u.num("input")
-		out, _ := u.num("output")
-		read, _ := u.num("cached")
-		think, _ := u.num("thoughts")
-		tool, _ := u.num("tool")
-		a.usage = usageOf(in+tool, out+think, read, 0, think)
-		calls := m.list("toolCalls")
-		for _, c := range calls {
-			a.tools = append(a.tools, members(c).str("name"))
-		}
-		for _, c := range calls {
-			call := members(c)
-			k.tool(call.str("id"), call.str("name"), call.str("timestamp"), call["args"])
-			if r := call["result"]; len(r) > 0 && call.str("id") != "" {
-				k.result(call.str("id"), "", plain(r))
-			}
+	list, format := s.top.list("messages"), "gemini-cli/session"
+	if isGeminiLines(s) {
+		list, format = geminiLines(s.list), "gemini-cli/lines"
+	}
+	for _, v := range list {
+		k.geminiMessage(v)
+	}
+	return k.tape(format)
+}
+
+// geminiLines returns the messages of a session's lines in the order in which
+// they were first written, each in its fullest form. What was taken back later
+// was said all the same. Other lines stay where they are, but for those that
+// only say when the file was written.
+func geminiLines(lines []jsontext.Value) (out []jsontext.Value) {
+	known := map[string]int{}
+	add := func(v jsontext.Value, replace bool) {
+		id := members(v).str("id")
+		i, ok := known[id]
+		switch {
+		case id == "" || !ok:
+			known[id] = len(out)
+			out = append(out, v)
+		case replace:
+			out[i] = v
 		}
 	}
-	return k.tape("gemini-cli/session")
+	for i, v := range lines {
+		m := members(v)
+		switch set := m.obj("$set"); {
+		case i == 0 || set.has("lastUpdated") && len(set) == 1:
+		case set.has("messages"):
+			for _, w := range set.list("messages") {
+				add(w, false)
+			}
+		default:
+			add(v, true)
+		}
+	}
+	return out
+}
+
+// geminiMessage adds a message of a session, and the tools that it asks for.
+func (k *talk) geminiMessage(v jsontext.Value) {
+	m := members(v)
+	at := m.str("timestamp")
+	if t := m.str("type"); t != "gemini" && t != "assistant" {
+		k.say(roleOf(m), at, v)
+		return
+	}
+	a := k.answer("gemini-cli", at, v)
+	a.model = m.str("model")
+	u := m.obj("tokens")
+	in, _ := u.num("input")
+	out, _ := u.num("output")
+	read, _ := u.num("cached")
+	think, _ := u.num("thoughts")
+	tool, _ := u.num("tool")
+	a.usage = usageOf(in+tool, out+think, read, 0, think)
+	calls := m.list("toolCalls")
+	for _, c := range calls {
+		a.tools = append(a.tools, members(c).str("name"))
+	}
+	for _, c := range calls {
+		call := members(c)
+		k.tool(call.str("id"), call.str("name"), call.str("timestamp"), call["args"])
+		if r := call["result"]; len(r) > 0 && call.str("id") != "" {
+			k.result(call.str("id"), "", plain(r))
+		}
+	}
 }
 
 // content adds a {role, parts} of Gemini's.

@@ -53,8 +53,13 @@ func Import(ctx context.Context, cfg drive.Config, r io.Reader, name string, o O
 	if err != nil {
 		return Result{}, err
 	}
+	return t.put(ctx, cfg, b, name, &o)
+}
+
+// put records what was read of the file b.
+func (t *tape) put(ctx context.Context, cfg drive.Config, b []byte, name string, o *Options) (Result, error) {
 	res := Result{Format: t.format, Digest: canon.SHA256(b), Unread: t.unread}
-	past, err := res.plan(&t, &o)
+	past, err := res.plan(t, o)
 	if err != nil {
 		return Result{}, err
 	}
@@ -70,10 +75,10 @@ func Import(ctx context.Context, cfg drive.Config, r io.Reader, name string, o O
 		return Result{}, err
 	}
 	res.Run = s.Run()
-	err = record(ctx, s, res.Upstreams, past, &o)
+	err = record(ctx, s, res.Upstreams, past, o)
 	if err == nil && len(t.turns) > 0 {
 		o.Redactor.Learn(t.secrets...)
-		err = tell(ctx, s, b, t.turns, &o)
+		err = tell(ctx, s, b, t.turns, o)
 	}
 	if err != nil {
 		_ = s.Seal(ctx, "incomplete", canon.Value{}, nil) // the error that came first is the one that counts

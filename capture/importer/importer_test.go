@@ -35,6 +35,7 @@ func labels(res *importer.Result) string {
 }
 
 func TestEveryFormatIsReadAndLabelled(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		file, format          string
 		exchanges, replayable int
@@ -90,6 +91,10 @@ func parse(t testing.TB, b []byte) []sent {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return sentOf(exchanges)
+}
+
+func sentOf(exchanges []importer.Parsed) []sent {
 	all := make([]sent, len(exchanges))
 	for i, x := range exchanges {
 		all[i] = sent{x.Method, x.URL, x.Header, x.Body, x.Status, x.Answer, x.Response}
@@ -99,6 +104,7 @@ func parse(t testing.TB, b []byte) []sent {
 
 // The open of an imported run names the file, its digest and its format.
 func TestOpenNamesTheFile(t *testing.T) {
+	t.Parallel()
 	b := fixture(t, "vcr.yaml")
 	r := newRig(t)
 	res, err := r.run(t, "some/vcr.yaml", b)
@@ -116,7 +122,7 @@ func TestOpenNamesTheFile(t *testing.T) {
 		got := o.Body.Without("refs").String()
 		want := `{"data":{"import":{"bytes":` + fmt.Sprint(len(b)) + `,"evidence":{"response.charset_converted":1},"exchanges":2,"file":"some/vcr.yaml","format":"vcr",` +
 			`"lacks":{"chunks":1,"timing":1},"replayable":1,"sha256":"` + canon.SHA256(b).String() + `"},` +
-			`"normalisers":["volatile-ids@1","realtime-ids@1","gemini-call-ids@1","mcp-meta@1","date-cwd@1","own-run@1","multipart-boundary@1"],` +
+			`"normalisers":["volatile-ids@1","realtime-ids@1","gemini-call-ids@1","mcp-meta@1","gemini-processes@1","codex-times@1","claude-agents@1","date-cwd@1","own-run@1","multipart-boundary@1"],` +
 			`"upstreams":[{"name":"anthropic","url":"https://api.anthropic.com"}]},"engine":"capture","mode":"import","title":"some/vcr.yaml"}`
 		if got != want {
 			t.Errorf("open = %s\nwant   %s", got, want)
@@ -128,6 +134,7 @@ func TestOpenNamesTheFile(t *testing.T) {
 // What a file says beside the bytes is kept with the outcome, and evidence
 // keeps what there is.
 func TestOutcomesSayWhatIsKnown(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	res, err := r.run(t, "go-vcr-2.yaml", fixture(t, "go-vcr-2.yaml"))
 	if err != nil {
@@ -158,6 +165,7 @@ func TestOutcomesSayWhatIsKnown(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	one := "interactions:\n- request: {method: GET, uri: 'http://h/', body: '', headers: {}}\n  response: {status: {code: 200}, headers: {}, body: {string: x}}\n"
 	for _, tt := range []struct {
 		name, file string
@@ -216,6 +224,7 @@ func bomb(one string) string {
 
 // Several documents in one file are one recording.
 func TestDocumentsFollowOneAnother(t *testing.T) {
+	t.Parallel()
 	b := bytes.Join([][]byte{fixture(t, "go-vcr-1.yaml"), fixture(t, "go-vcr-2.yaml")}, nil)
 	r := newRig(t)
 	res, err := r.run(t, "two", b)

@@ -14,6 +14,7 @@ import (
 // Whatever happens to a file, it is refused and leaves nothing, or its run
 // verifies and a second import of it has the same comparison form.
 func TestDamagedFilesAreRefusedOrRepeatable(t *testing.T) {
+	t.Parallel()
 	files := map[string][]byte{}
 	names := []string{
 		"go-vcr-1.yaml", "go-vcr-2.yaml", "vcrpy.yaml", "vcrpy-evidence.yaml", "vcr.yaml", "trace.httprr",

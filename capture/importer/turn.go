@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/drive"
@@ -48,7 +49,7 @@ type turn struct {
 	model string
 	usage *budget.Usage
 	tools []string
-	again bool // the tokens in the reply were counted with another turn
+	more  [][]byte // parts of the reply behind the first, see [talk.extend]
 
 	under []turn // steps that belong to this one
 }
@@ -100,6 +101,14 @@ func (k *talk) answer(name, at string, reply []byte) *turn {
 	return &k.turns[i]
 }
 
+// extend adds another part to the answer at that turn: its reply will be an
+// array of the parts, each as it stands in the file.
+func (k *talk) extend(turn int, part []byte) {
+	if k.err == nil {
+		k.turns[turn].more = append(k.turns[turn].more, part)
+	}
+}
+
 // tool adds the use of a tool, whose result comes later under the same id.
 func (k *talk) tool(id, name, at string, ask []byte) {
 	i := k.add(turn{kind: kindTool, name: name, class: effect.External, at: at, ask: ask})
@@ -123,6 +132,12 @@ func (k *talk) result(id, at string, reply []byte) {
 }
 
 func (k *talk) tape(format string) (tape, error) {
+	for i := range k.turns {
+		if t := &k.turns[i]; t.more != nil {
+			parts := bytes.Join(append([][]byte{t.reply}, t.more...), []byte(","))
+			t.reply, t.more = slices.Concat([]byte("["), parts, []byte("]")), nil
+		}
+	}
 	return tape{format: format, turns: k.turns}, k.err
 }
 
@@ -208,9 +223,6 @@ func (w *teller) about(t *turn, why []Reason) canon.Value {
 	}
 	if t.usage != nil {
 		v = v.With("usage", insight.UsageValue(t.usage))
-	}
-	if t.again {
-		v = v.With("usage", canon.Null())
 	}
 	if len(t.tools) > 0 {
 		names := make([]canon.Value, 0, maxTools)

@@ -10,6 +10,7 @@ import (
 // The name of an upstream is part of every match key: a client that is pointed
 // at the same place has to come under the same name.
 func TestUpstreamNames(t *testing.T) {
+	t.Parallel()
 	given := []capture.Upstream{{Name: "mine", URL: &url.URL{Scheme: "https", Host: "models.example.com"}}}
 	us := newUpstreams(given)
 	for _, tt := range []struct{ address, want string }{

@@ -20,13 +20,16 @@ type Message struct {
 
 // ToolCall is a model's wish.
 type ToolCall struct {
-	Index    *int   `json:"index,omitempty"` // in a stream
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	} `json:"function"`
+	Index    *int     `json:"index,omitempty"` // in a stream
+	ID       string   `json:"id"`
+	Type     string   `json:"type"` // function; custom: the arguments are a text
+	Function Function `json:"function"`
+}
+
+// Function is what is wished for.
+type Function struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
 }
 
 // Call returns a wish for a tool.

@@ -57,6 +57,20 @@ func (q *Question) responses(r Reply) Answer {
 	}
 	for i, c := range r.Calls {
 		at := len(output)
+		if c.Type == "custom" {
+			item := func(status, input string) string {
+				return fmt.Sprintf(`{"id":"ctc_e2e_%d","type":"custom_tool_call","status":%q,"call_id":%s,"input":%s,"name":%s,"namespace":"functions"}`, i, status, encode(c.ID), encode(input), encode(c.Function.Name))
+			}
+			event("response.output_item.added", `"output_index":%d,"item":%s`, at, item("in_progress", ""))
+			for _, piece := range cut(c.Function.Arguments) {
+				event("response.custom_tool_call_input.delta", `"item_id":"ctc_e2e_%d","output_index":%d,"delta":%s`, i, at, encode(piece))
+			}
+			event("response.custom_tool_call_input.done", `"item_id":"ctc_e2e_%d","output_index":%d,"input":%s`, i, at, encode(c.Function.Arguments))
+			done := item("completed", c.Function.Arguments)
+			event("response.output_item.done", `"output_index":%d,"item":%s`, at, done)
+			output = append(output, done)
+			continue
+		}
 		item := func(status, arguments string) string {
 			return fmt.Sprintf(`{"id":"fc_e2e_%d","type":"function_call","status":%q,"arguments":%s,"call_id":%s,"name":%s}`, i, status, encode(arguments), encode(c.ID), encode(c.Function.Name))
 		}
@@ -92,9 +106,9 @@ func (q *Question) messages(r Reply) Answer {
 		for _, c := range r.Calls {
 			content = append(content, fmt.Sprintf(`{"type":"tool_use","id":%s,"name":%s,"input":%s}`, encode("toolu_"+c.ID), encode(c.Function.Name), c.Function.Arguments))
 		}
-		return q.anthropic(JSON(0, fmt.Sprintf(`{"id":"msg_e2e","type":"message","role":"assistant","model":%s,"content":[%s],"stop_reason":%q,"stop_sequence":null,`+
+		return q.anthropic(JSON(0, fmt.Sprintf(`{"id":"msg_e2e_%d","type":"message","role":"assistant","model":%s,"content":[%s],"stop_reason":%q,"stop_sequence":null,`+
 			`"usage":{"input_tokens":41,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":37,"service_tier":"standard"}}`,
-			encode(q.Model), strings.Join(content, ","), reason)))
+			q.Results, encode(q.Model), strings.Join(content, ","), reason)))
 	}
 	a := Answer{Header: header("text/event-stream; charset=utf-8")}
 	event := func(kind, format string, args ...any) {
@@ -104,8 +118,8 @@ func (q *Question) messages(r Reply) Answer {
 		rest := fmt.Sprintf(format, args...)
 		a.Parts = append(a.Parts, fmt.Appendf(nil, "event: %s\ndata: {\"type\":%q%s}\n\n", kind, kind, rest))
 	}
-	event("message_start", `"message":{"id":"msg_e2e","type":"message","role":"assistant","model":%s,"content":[],"stop_reason":null,"stop_sequence":null,`+
-		`"usage":{"input_tokens":41,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"service_tier":"standard"}}`, encode(q.Model))
+	event("message_start", `"message":{"id":"msg_e2e_%d","type":"message","role":"assistant","model":%s,"content":[],"stop_reason":null,"stop_sequence":null,`+
+		`"usage":{"input_tokens":41,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"service_tier":"standard"}}`, q.Results, encode(q.Model))
 	n := 0
 	if r.Text != "" {
 		event("content_block_start", `"index":0,"content_block":{"type":"text","text":""}`)

@@ -3,6 +3,8 @@ package upstream
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +30,7 @@ type Question struct {
 	Said    string // the last text of a person
 	Results int    // of tools, so far
 	Tools   []string
+	Scripts bool // the client's one tool runs scripts, which call its others
 }
 
 // Reply is what a model says, whatever the dialect: a text, calls of tools, or
@@ -82,6 +85,9 @@ func ParseQuestion(r Request) (Question, bool) {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 		Parts   json.RawMessage `json:"parts"`
+		Tools   []struct {      // of the type additional_tools: namespaces
+			Tools []struct{ Type, Name string } `json:"tools"`
+		} `json:"tools"`
 	}
 	var doc struct {
 		Model    string          `json:"model"`
@@ -122,7 +128,13 @@ func ParseQuestion(r Request) (Question, bool) {
 		if m.Parts != nil {
 			body = m.Parts
 		}
-		if m.Role == "tool" || m.Type == "function_call_output" {
+		for _, space := range m.Tools {
+			for _, t := range space.Tools {
+				q.Tools = append(q.Tools, t.Name)
+				q.Scripts = q.Scripts || t.Type == "custom" && t.Name == "exec"
+			}
+		}
+		if m.Role == "tool" || m.Type == "function_call_output" || m.Type == "custom_tool_call_output" {
 			q.Results++
 			continue
 		}
@@ -180,6 +192,8 @@ func (q *Question) Fail(status int, kind, says string) Answer {
 // last text of a person:
 //
 //	tools    wishes for get_weather and get_time, and then says what came of it
+//	shell    a wish for a command of the agent's, and then says so
+//	team     a wish for two of the agent's own agents at once, and then says so
 //	bad      400
 //	busy     429 with Retry-After, and at the second try an answer
 //	down     500 and 503, and at the third try an answer
@@ -210,6 +224,13 @@ func Talk(r Request) Answer {
 			}
 		}
 		return q.Give(Reply{Text: "The shell has said it."})
+	case "team":
+		if q.Results == 0 {
+			if calls := q.team("question 1", "question 2"); calls != nil {
+				return q.Give(Reply{Calls: calls})
+			}
+		}
+		return q.Give(Reply{Text: "The team has said it."})
 	case "bad":
 		return q.Fail(http.StatusBadRequest, "invalid_request_error", "the request is not one")
 	case "busy":
@@ -232,7 +253,11 @@ func Talk(r Request) Answer {
 		a.Pause = 10 * time.Millisecond
 		return a
 	default:
-		return q.Give(Reply{Text: clip(said) + ": " + words(12)})
+		text := clip(said) + ": " + words(12)
+		if slices.Contains(q.Tools, "complete_task") { // how an agent of Gemini CLI's ends
+			return q.Give(Reply{Calls: []ToolCall{Call("call_e", "complete_task", `{"result":`+encode(text)+`}`)}})
+		}
+		return q.Give(Reply{Text: text})
 	}
 }
 
@@ -248,6 +273,9 @@ func clip(s string) string {
 
 // shell returns a call of the tool by which the agent runs commands.
 func (q *Question) shell(command string) (ToolCall, bool) {
+	if q.Scripts {
+		return ToolCall{ID: "call_s", Type: "custom", Function: Function{"exec", "const r = await tools.exec_command({cmd: " + encode(command) + "});\ntext(r.output);"}}, true
+	}
 	for _, name := range q.Tools {
 		switch strings.ToLower(name) {
 		case "bash", "run_shell_command", "shell_command":
@@ -259,6 +287,25 @@ func (q *Question) shell(command string) (ToolCall, bool) {
 		}
 	}
 	return ToolCall{}, false
+}
+
+// team returns calls of the tool by which the agent starts others of its kind,
+// one for each prompt.
+func (q *Question) team(prompts ...string) (calls []ToolCall) {
+	for i, p := range prompts {
+		id := "call_t" + strconv.Itoa(i)
+		for _, name := range q.Tools {
+			switch name {
+			case "Agent": // Claude Code
+				calls = append(calls, Call(id, name, `{"description":"asks","prompt":`+encode(p)+`,"subagent_type":"general-purpose","run_in_background":false}`))
+			case "task": // opencode
+				calls = append(calls, Call(id, name, `{"description":"asks","prompt":`+encode(p)+`,"subagent_type":"general"}`))
+			case "invoke_agent": // Gemini CLI
+				calls = append(calls, Call(id, name, `{"agent_name":"generalist","prompt":`+encode(p)+`}`))
+			}
+		}
+	}
+	return calls
 }
 
 // aside answers what clients ask beside the model.

@@ -181,6 +181,7 @@ type ActionRequest struct {
 	Elapsed int64 // seconds since the creation, as of the last act
 
 	rules    Governance
+	within   det.Seed // of the job that executes it, if that is another one than its own
 	status   ActionStatus
 	ballot   govern.Ballot
 	notice   govern.Ballot // of a medium risk: whether the council objects
@@ -361,7 +362,11 @@ func (r ActionRequest) Ready(after int64) error {
 // Execute marks the request as executed by the event of that stamp, which is an
 // [EventExecuted]. It refuses what [ActionRequest.Ready] refuses.
 func (r ActionRequest) Execute(stamp Stamp, after int64) (ActionRequest, error) {
-	if err := stamp.Check(r.Seed, EventExecuted); err != nil {
+	seed := r.Seed
+	if r.within != "" {
+		seed = r.within
+	}
+	if err := stamp.Check(seed, EventExecuted); err != nil {
 		return r, err
 	}
 	if err := r.Ready(after); err != nil {

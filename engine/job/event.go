@@ -25,6 +25,7 @@ var eventTypes = [...]string{
 	CouncilApproval, GroundTruthLabel, AgentTimeout, AgentException, ManualOverride, OperationalNote, UserFeedback,
 	EventRouter, EventOutput, EventVote, EventRefused, EventFact, EventWriteFail, EventTick, EventEpisode, EventConsent, EventFlagged,
 	EventRequested, EventExecuted, EventExpired,
+	EventRead, EventViolation, EventSafetyBlock, EventRedaction, EventOverrideAct, EventOverride,
 }
 
 // EventMedia is the media type of an event as an attachment holds it.

@@ -212,6 +212,9 @@ func ParseLog(b []byte) (*Log, error) {
 	if v.Get("job_seed").Str() == "" {
 		return nil, fault.New(ErrIntegrity, op, "missing: job_seed").With("missing: job_seed")
 	}
+	if v.Get("job_id").Str() == "" {
+		return nil, fault.New(ErrIntegrity, op, "missing: job_id").With("missing: job_id")
+	}
 	names := []string{
 		"end_states", "error", "event_refs", "final_answer", "generator", "iteration_trace", "job_id", "job_seed", "key_id", "log_id", "mac",
 		"memory_writes", "missing", "premise", "profile", "replayable", "rng_draws", "schema_version", "warnings",

@@ -17,10 +17,11 @@ const ErrInput fault.Integrity = "job.bad_input"
 // Names of what a job takes from outside.
 const (
 	// InputVote is an approval: data {act, after}. The act is a signed act about
-	// the matter of the request that waits, after the seconds since it was made.
+	// the matter of the request that waits, after the seconds since it was made;
+	// with a member request_id, about that request of the governance snapshot.
 	InputVote = "job.vote"
 	// InputElapsed is an event: data {after}. So many seconds have passed since
-	// the request that waits was made.
+	// the request that waits was made, or the one that a member request_id names.
 	InputElapsed = "job.elapsed"
 	// InputFeedback is an event: data {upvote}. The user said yes or no.
 	InputFeedback = "job.feedback"
@@ -246,6 +247,9 @@ func (m *Machine) begin(hashes map[string]string) error {
 	if err := m.flag("query", h); err != nil {
 		return err
 	}
+	if err := m.carryOut(); err != nil {
+		return err
+	}
 	if err := m.emit(EventTick, m.s.first(m.at(EventTick)).Value()); err != nil {
 		return err
 	}
@@ -343,12 +347,18 @@ func (m *Machine) tick() error {
 // rejected: anybody may send anything, and it must not stop the job.
 func (m *Machine) outside(in effect.Input) error {
 	var err error
+	working := m.phase != signing && m.phase != over && m.phase != stalled
+	id, standing := m.about(in)
 	switch {
+	case standing && working:
+		err = m.voteStanding(id, in)
+	case in.Kind == ledger.KindApproval && in.Name == InputOverride && working:
+		err = m.override(in.Data)
 	case in.Kind == ledger.KindApproval && in.Name == InputVote && m.phase == voting:
 		err = m.vote(in.Data)
 	case in.Kind == ledger.KindEvent && in.Name == InputElapsed && m.phase == voting:
 		err = m.elapse(in.Data)
-	case in.Kind == ledger.KindEvent && in.Name == InputFeedback && m.phase != signing && m.phase != over && m.phase != stalled:
+	case in.Kind == ledger.KindEvent && in.Name == InputFeedback && working:
 		err = m.feedback(in.Data)
 	case in.Kind == ledger.KindEvent && in.Name == InputRetry && m.phase == stalled:
 		if m.phase = hashing; m.signed != nil {

@@ -121,7 +121,11 @@ func (m *Machine) execute(q ActionRequest, payload canon.Value) error {
 			return err
 		}
 	case q.runs():
+		if err := m.emergency(q.ID()); err != nil {
+			return err
+		}
 		return m.run()
+	case q.Action == ActionReview:
 	default:
 		if err := m.emit(EventFact, canon.Object(
 			canon.M("key", canon.String(m.memory)), canon.M("request_id", canon.String(q.ID())),

@@ -60,7 +60,7 @@ type question struct {
 func (s *state) asks(routed RouteOutput, tries int64) question {
 	n := int64(len(s.steps)) - 1
 	b := s.brain.State
-	return question{
+	q := question{
 		data: canon.Object(
 			canon.M("agent", canon.String(routed.Selected)),
 			canon.M("attempt", canon.Int(tries)),
@@ -81,6 +81,10 @@ func (s *state) asks(routed RouteOutput, tries int64) question {
 			canon.M("sem_snapshot_hash", canon.String(s.Semantic.Hash())),
 			canon.M("working_memory", array(b.Working, Memory.value))),
 	}
+	if len(s.reads) > 0 {
+		q.input = q.input.With("semantic", canon.Array(s.reads...))
+	}
+	return q
 }
 
 // to returns the call that puts the question to an agent.
@@ -161,7 +165,10 @@ func (m *Machine) keep(out AgentOutput, hashes map[string]string) error {
 	if err != nil {
 		return err
 	}
-	out = out.withTexts(h.Value)
+	out, judged := m.s.privacy.judge(out.withTexts(h.Value))
+	if action, found := m.s.forbidden(out); found {
+		return m.violate(action)
+	}
 	b, err := canon.Encode(out.Value(), canon.MACEFixed9)
 	if err == nil {
 		_, err = parseKept(b)
@@ -177,6 +184,11 @@ func (m *Machine) keep(out AgentOutput, hashes map[string]string) error {
 	if err := m.flag(id, h); err != nil {
 		return err
 	}
+	if judged.Verdict != Safe {
+		if err := m.emit(judged.Verdict.event(), judged.payload(m.s.steps[n].id, id)); err != nil {
+			return err
+		}
+	}
 	if err := m.emit(EventOutput, canon.Object(
 		canon.M("agent_output_id", canon.String(id)),
 		canon.M("answer_digest", canon.String(canon.SHA256(b).String())),
@@ -187,5 +199,12 @@ func (m *Machine) keep(out AgentOutput, hashes map[string]string) error {
 	}
 	m.s.say(out)
 	m.output, m.todo, m.bytes[n] = &out, out.Requests, b
+	if err := m.look(out); err != nil {
+		return err
+	}
+	if judged.Verdict == SafetyFlag {
+		m.memory = ""
+		return m.request(m.s.wantsReview(judged))
+	}
 	return m.remember()
 }

@@ -56,7 +56,7 @@ func (m *Machine) persists() bool {
 	case PersistNever:
 		return false
 	default:
-		return m.spec.Strict || m.s.privacy.PersistOutputs() || len(m.s.requests) > 0
+		return m.spec.Strict || m.s.privacy.PersistOutputs() || m.s.changed()
 	}
 }
 
@@ -76,11 +76,8 @@ func (m *Machine) finish() error {
 	}
 	persists := m.persists()
 	l := &Log{
-		Premise: m.premise, Events: m.s.list, Writes: m.s.wrote, Final: m.s.answer(), Ends: m.s.ends(), Draws: m.s.draws(),
+		Premise: m.premise, Events: m.s.list, Writes: m.s.wrote, Final: m.s.answer(), Error: m.s.failure(), Ends: m.s.ends(), Draws: m.s.draws(),
 		Warnings: m.s.brain.Warnings, Profile: canon.MACEFixed9, Generator: logGenerator, Version: logVersion, KeyID: m.key,
-	}
-	if m.s.code != nil {
-		l.Error = m.s.code.Error()
 	}
 	for i, k := range kinds {
 		held, _ := m.s.ids.Of(k)

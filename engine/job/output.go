@@ -50,11 +50,12 @@ type AgentOutput struct {
 	Insert      []NewMemory // into working memory
 	Reference   []string    // wm_ids that were of use; those that are gone are passed over
 	Requests    []MemoryRequest
+	Reads       []MemoryRead // of semantic memory; the agent that is asked next gets the answers
 }
 
 // ParseAgentOutput reads the output that an agent gave: an object with the
-// members text, confidence, deliverable, tokens_used, wm_inserts, references and
-// requests. Numbers are rounded here. It refuses with [ErrOutput].
+// members text, confidence, deliverable, tokens_used, wm_inserts, references,
+// requests and reads. Numbers are rounded here. It refuses with [ErrOutput].
 func ParseAgentOutput(b []byte) (AgentOutput, error) {
 	const op = "job.ParseAgentOutput"
 	if len(b) > maxOutput {
@@ -67,7 +68,7 @@ func ParseAgentOutput(b []byte) (AgentOutput, error) {
 	if err != nil {
 		return AgentOutput{}, fault.Wrap(ErrOutput, op, err, "the output is no JSON")
 	}
-	r := newRecord(v, ErrOutput, op, "the output", "text", "confidence?", "deliverable?", "tokens_used?", "wm_inserts?", "references?", "requests?")
+	r := newRecord(v, ErrOutput, op, "the output", "text", "confidence?", "deliverable?", "tokens_used?", "wm_inserts?", "references?", "requests?", "reads?")
 	o := AgentOutput{Text: r.text("text", maxOutput), Deliverable: true}
 	if v.Has("confidence") {
 		if o.Confidence, err = Quantise(v.Get("confidence")); err != nil || !o.Confidence.Unit() {
@@ -102,6 +103,14 @@ func ParseAgentOutput(b []byte) (AgentOutput, error) {
 			r.fail("more than %d requests", maxRequests)
 		}
 	}
+	if v.Has("reads") {
+		for _, e := range r.list("reads") {
+			o.Reads = append(o.Reads, readMemoryRead(r, e))
+		}
+		if len(o.Reads) < 1 || len(o.Reads) > maxReads {
+			r.fail("reads are 1 to %d, or are not there", maxReads)
+		}
+	}
 	return o, r.err
 }
 
@@ -123,7 +132,7 @@ func readMemoryRequest(r *record, v canon.Value) MemoryRequest {
 
 // Value returns the output in its one form, which [ParseAgentOutput] reads too.
 func (o AgentOutput) Value() canon.Value {
-	return canon.Object(
+	v := canon.Object(
 		canon.M("confidence", o.Confidence.Value()),
 		canon.M("deliverable", canon.Bool(o.Deliverable)),
 		canon.M("references", namesValue(o.Reference)),
@@ -137,6 +146,10 @@ func (o AgentOutput) Value() canon.Value {
 		canon.M("text", canon.String(o.Text)),
 		canon.M("tokens_used", canon.Int(o.Tokens)),
 		canon.M("wm_inserts", array(o.Insert, NewMemory.value)))
+	if len(o.Reads) == 0 {
+		return v
+	}
+	return v.With("reads", array(o.Reads, MemoryRead.value))
 }
 
 // parseKept reads an output as it is kept: the canonical bytes of
@@ -170,12 +183,16 @@ func contentOf(contents []ledger.Content, name string) []byte {
 // freely. Ids and counts are not looked at, since hexadecimal digits look like
 // numbers of anything.
 func (o AgentOutput) texts() canon.Value {
-	return canon.Object(
+	v := canon.Object(
 		canon.M("requests", array(o.Requests, func(q MemoryRequest) canon.Value {
 			return canon.Object(canon.M("justification", canon.String(q.Justification)), canon.M("key", canon.String(q.Key)), canon.M("value", q.Value))
 		})),
 		canon.M("text", canon.String(o.Text)),
 		canon.M("wm_inserts", array(o.Insert, func(m NewMemory) canon.Value { return m.Value })))
+	if len(o.Reads) == 0 {
+		return v
+	}
+	return v.With("reads", array(o.Reads, func(q MemoryRead) canon.Value { return canon.String(q.Key + q.Prefix) }))
 }
 
 // withTexts returns o with what became of [AgentOutput.texts].
@@ -190,6 +207,15 @@ func (o AgentOutput) withTexts(v canon.Value) AgentOutput {
 	for i := range o.Requests {
 		q := requests.At(i)
 		o.Requests[i].Justification, o.Requests[i].Key, o.Requests[i].Value = q.Get("justification").Str(), q.Get("key").Str(), q.Get("value")
+	}
+	reads := v.Get("reads")
+	o.Reads = append([]MemoryRead(nil), o.Reads...)
+	for i, q := range o.Reads {
+		if text := reads.At(i).Str(); q.Key != "" {
+			o.Reads[i].Key = text
+		} else {
+			o.Reads[i].Prefix = text
+		}
 	}
 	return o
 }

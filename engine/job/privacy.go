@@ -67,8 +67,9 @@ type Category struct {
 // Privacy is the content of a privacy snapshot. It comes from [NewPrivacy] or
 // [ParsePrivacy]; the zero Privacy refuses everything.
 type Privacy struct {
-	categories      []Category // by type
-	unredacted      []string   // roles that may read what is redacted, sorted
+	categories      []Category   // by type
+	safety          []SafetyRule // by id
+	unredacted      []string     // roles that may read what is redacted, sorted
 	retentionDays   int64
 	persistOutputs  bool
 	allowPersistent bool
@@ -79,8 +80,9 @@ type Privacy struct {
 type PrivacyRules struct {
 	UnredactedRoles    []string // who may read what is redacted, and is logged for it
 	RetentionDays      int64
-	PersistOutputs     bool // persist_external_outputs
-	PersistentConsents bool // whether a consent may outlive its job
+	PersistOutputs     bool         // persist_external_outputs
+	PersistentConsents bool         // whether a consent may outlive its job
+	Safety             []SafetyRule // what is not to be said, in any order
 }
 
 // NewPrivacy returns the privacy rules of these categories, in any order. It
@@ -91,24 +93,33 @@ func NewPrivacy(rules PrivacyRules, categories ...Category) (Privacy, error) {
 		elems = append(elems, c.value())
 	}
 	roles := slices.Sorted(slices.Values(rules.UnredactedRoles))
-	return ParsePrivacy(canon.Object(
+	v := canon.Object(
 		canon.M("categories", canon.Array(elems...)),
 		canon.M("persist_external_outputs", canon.Bool(rules.PersistOutputs)),
 		canon.M("persistent_consents", canon.Bool(rules.PersistentConsents)),
 		canon.M("retention_days", canon.Int(rules.RetentionDays)),
 		canon.M("unredacted_roles", namesValue(roles)),
-	))
+	)
+	if len(rules.Safety) > 0 {
+		safety := slices.SortedFunc(slices.Values(rules.Safety), func(a, b SafetyRule) int { return strings.Compare(a.ID, b.ID) })
+		v = v.With("safety_rules", array(safety, SafetyRule.value))
+	}
+	return ParsePrivacy(v)
 }
 
 // Value returns the content as the snapshot holds it.
 func (p Privacy) Value() canon.Value {
-	return canon.Object(
+	v := canon.Object(
 		canon.M("categories", array(p.categories, Category.value)),
 		canon.M("persist_external_outputs", canon.Bool(p.persistOutputs)),
 		canon.M("persistent_consents", canon.Bool(p.allowPersistent)),
 		canon.M("retention_days", canon.Int(p.retentionDays)),
 		canon.M("unredacted_roles", namesValue(p.unredacted)),
 	)
+	if len(p.safety) == 0 {
+		return v
+	}
+	return v.With("safety_rules", array(p.safety, SafetyRule.value))
 }
 
 // PersistOutputs reports whether outputs of external systems are to be kept.
@@ -127,7 +138,7 @@ func (c Category) value() canon.Value {
 // with [ErrPrivacyRules].
 func ParsePrivacy(v canon.Value) (Privacy, error) {
 	const op = "job.ParsePrivacy"
-	r := newRecord(v, ErrPrivacyRules, op, "privacy", "categories", "persist_external_outputs", "persistent_consents", "retention_days", "unredacted_roles")
+	r := newRecord(v, ErrPrivacyRules, op, "privacy", "categories", "persist_external_outputs", "persistent_consents", "retention_days", "safety_rules?", "unredacted_roles")
 	p := Privacy{
 		unredacted: r.set("unredacted_roles"), retentionDays: r.count("retention_days", maxCount),
 		persistOutputs: r.bool("persist_external_outputs"), allowPersistent: r.bool("persistent_consents"),
@@ -158,6 +169,9 @@ func ParsePrivacy(v canon.Value) (Privacy, error) {
 		}
 		p.categories = append(p.categories, category)
 		r.take("categories", c.err)
+	}
+	if v.Has("safety_rules") {
+		p.safety = parseSafety(r)
 	}
 	if r.err != nil {
 		return Privacy{}, r.err

@@ -24,7 +24,7 @@ type turn struct {
 
 func turns(t *rapid.T, label string) []turn {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) turn {
-		switch rapid.IntRange(0, 6).Draw(t, "kind") {
+		switch rapid.IntRange(0, 9).Draw(t, "kind") {
 		case 0:
 			return turn{code: job.ErrAgentTimeout}
 		case 1:
@@ -33,6 +33,10 @@ func turns(t *rapid.T, label string) []turn {
 			return turn{output: "{"}
 		case 3:
 			return turn{output: askPut}
+		case 4:
+			return turn{output: reading(rapid.SampledFrom([]string{`{"get":"birds/kestrel"}`, `{"get":"none"}`, `{"prefix":"birds"},{"get":"people/uma"}`, `{"get":"?"}`}).Draw(t, "reads"))}
+		case 5:
+			return turn{output: text(rapid.SampledFrom([]string{"Project TERN", "ignore all instructions", "build a bomb"}).Draw(t, "unsafe"))}
 		default:
 			return turn{output: fmt.Sprintf(
 				`{"text":%q,"confidence":%d.%d,"deliverable":%v,"tokens_used":%d,"wm_inserts":[{"type":"fact","value":{"n":%d}}]}`,
@@ -67,10 +71,21 @@ func TestAnyJobReplays(t *testing.T) {
 					})
 				}
 			}
-			x := r.start(r.plan(func(p *plan) { p.spec.Seed, p.pii = seed, []job.Category{email} }))
+			x := r.start(knowing(t, r, func(p *plan) {
+				p.spec.Seed, p.privacy.Safety = seed, safety()
+				p.rules.Requests = []canon.Value{r.left(p.rules, 7, putRequest("birds/owl"), 30, "cat").Value()}
+			}))
+			standing := x.m.Standing()[0]
 			for i := 0; !x.st.Done; i++ {
 				switch n := i % 5; n {
 				case 0:
+					if i == 0 {
+						x.override("ada", govern.Admin, beta, job.Override{APT: job.One / 3, Reason: "so"}, nil)
+						x.voteOn(standing, "cyd", votes[0], 40)
+						if x.st.Done {
+							continue
+						}
+					}
 					x.receive(ledger.KindEvent, job.InputFeedback, "uma", canon.Object(canon.M("upvote", canon.Bool(upvote))))
 				case 4:
 					x.receive(ledger.KindEvent, job.InputElapsed, "clock", canon.Object(canon.M("after", canon.Int(601))))

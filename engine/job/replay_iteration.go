@@ -93,16 +93,22 @@ func (r *replayer) iterations() error {
 		return err
 	}
 	var out *AgentOutput
+	reads := 0
 	for _, e := range r.events {
 		if err := r.inTime(); err != nil {
 			return err
 		}
 		switch e.Type {
 		case EventRouter:
-			out = nil
+			out, reads = nil, 0
 			err = r.router(s, e)
+		case EventRead:
+			err = r.read(s, e, out, reads)
+			reads++
 		case EventTick:
-			err = r.tick(s, e, out)
+			if err = r.unread(s, e, out, reads); err == nil {
+				err = r.tick(s, e, out)
+			}
 		case AgentException:
 			err = r.failed(s, e)
 		case EventOutput:
@@ -197,6 +203,11 @@ func (r *replayer) output(s *state) (*AgentOutput, error) {
 	if err != nil {
 		return nil, broken(err, "", "the output of iteration %s cannot be read", it.ID)
 	}
+	if said, j := s.privacy.judge(out); j.Verdict != Safe {
+		if err := r.compare("safety", it, out.Value(), said.Value()); err != nil {
+			return nil, err
+		}
+	}
 	recorded := it.Output
 	if recorded.IsZero() { // it was not kept, but its digest was
 		if found := canon.SHA256(b); found != it.Digest {
@@ -226,10 +237,14 @@ func (r *replayer) again(s *state, it Iteration, q Rerun, then []byte) ([]byte, 
 	}
 	if ran.Failed == nil {
 		b, err := r.kept(s, ran.Output)
-		if err == nil || !errors.Is(err, ErrOutput) {
+		switch {
+		case errors.Is(err, ErrOutput):
+			ran.Failed = ErrOutput
+		case err == nil && s.forbids(b):
+			ran.Failed = ErrPolicy
+		default:
 			return b, err
 		}
-		ran.Failed = ErrOutput
 	}
 	recorded := q.Recorded
 	if recorded.IsZero() { // it was not kept, but its digest was
@@ -268,6 +283,8 @@ func (r *replayer) failed(s *state, e Event) error {
 			now, err = canon.Parse(b)
 		}
 		switch {
+		case err == nil && s.forbids(b):
+			ran.Failed = ErrPolicy
 		case errors.Is(err, ErrOutput), err == nil && s.refuses(b, e.Stamp.At):
 			ran.Failed = ErrOutput
 		case err != nil:
@@ -287,6 +304,13 @@ func (s *state) refuses(kept []byte, at det.Instant) bool {
 		_, _, err = s.brain.Tick(s.tick(at, &out))
 	}
 	return err != nil
+}
+
+// forbids reports whether an output wants what the policy of its agent forbids.
+func (s *state) forbids(kept []byte) bool {
+	out, err := parseKept(kept)
+	_, found := s.forbidden(out)
+	return err == nil && found
 }
 
 // failure stands in diffs for the output of an agent that gave none.
@@ -344,7 +368,31 @@ func (r *replayer) kept(s *state, raw []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return canon.Encode(out.withTexts(h.Value).Value(), canon.MACEFixed9)
+	said, _ := s.privacy.judge(out.withTexts(h.Value))
+	return canon.Encode(said.Value(), canon.MACEFixed9)
+}
+
+// read compares what an agent has read with what it asked for, and with what
+// semantic memory holds.
+func (r *replayer) read(s *state, e Event, out *AgentOutput, n int) error {
+	now := canon.Null()
+	if out != nil && n < len(out.Reads) {
+		now = s.read(out.Reads[n])
+	}
+	st := Step{Name: "memory_read", Subject: e.Stamp.ID}
+	if !e.Payload.Equal(now) {
+		st.Diff = Diff(e.Payload, now)
+	}
+	return r.compared(st, ErrDivergence, int64(len(s.steps))-1, "memory_read")
+}
+
+// unread finds reads that an agent has asked for and that were not answered.
+func (r *replayer) unread(s *state, e Event, out *AgentOutput, n int) error {
+	if out == nil || n >= len(out.Reads) {
+		return nil
+	}
+	st := Step{Name: "memory_read", Subject: e.Stamp.ID, Diff: Diff(canon.Null(), s.read(out.Reads[n]))}
+	return r.compared(st, ErrDivergence, int64(len(s.steps))-1, "memory_read")
 }
 
 // tick computes the tick again from what happened in the iteration.
@@ -407,6 +455,7 @@ func (r *replayer) ended(s *state) error {
 	}{
 		{"rng_draws", array(r.log.Draws, drawValue), array(s.draws(), drawValue)},
 		{"memory_writes", array(r.log.Writes, Write.value), array(s.wrote, Write.value)},
+		{"error", textValue(r.log.Error), textValue(s.failure())},
 	} {
 		st := Step{Name: c.what, Subject: r.log.JobID}
 		if !c.recorded.Equal(c.now) {

@@ -55,7 +55,6 @@ const misrouted = `{"differences":[{"pointer":"/ordered_candidates/0/final_score
 // spec: M-20
 // spec: M-58
 // spec: M-90
-// spec: M-108
 func TestREPLAY01_FullReplayEqualsTheRun(t *testing.T) {
 	t.Parallel()
 	x := answered(t)
@@ -167,7 +166,6 @@ func TestREPLAY04_MissingOutputHaltsProduction(t *testing.T) {
 // spec: M-63
 // spec: M-70
 // spec: M-94
-// spec: M-97
 func TestREPLAY05_ChangedRouterOutputIsADivergence(t *testing.T) {
 	t.Parallel()
 	x := answered(t)
@@ -237,7 +235,10 @@ func TestREPLAY06_ForceContinueNeedsAdminAndCouncil(t *testing.T) {
 		t.Errorf("approved: %+v, %v; want the end of the job, without authority", got, err)
 	}
 	if len(got.Divergences) != 1 || got.Divergences[0].What != "router_output" {
-		t.Errorf("divergences = %+v, want the one that was approved", got.Divergences)
+		t.Fatalf("divergences = %+v, want the one that was approved", got.Divergences)
+	}
+	if diff, err := canon.Encode(got.Divergences[0].Diff, canon.MACEFixed9); err != nil || string(diff) != misrouted {
+		t.Errorf("diff = %s, %v; want %s", diff, err, misrouted)
 	}
 }
 
@@ -345,8 +346,12 @@ func TestREPLAY07_SandboxWithMocksIsNotAuthoritative(t *testing.T) {
 	}
 	// A mock that says something else is a difference like any other.
 	other := strings.Replace(string(whole.Outputs[job.OutputID("s0", 0)]), "falcon", "hawk", 1)
-	_, err = job.Replay(a, job.ReplayOptions{Mock: func(job.Rerun) ([]byte, bool) { return []byte(other), true }}, nil)
+	got, err = job.Replay(a, job.ReplayOptions{Mock: func(job.Rerun) ([]byte, bool) { return []byte(other), true }}, nil)
 	wantLiteral(t, err, job.ErrDivergence, "REPLAY_DIVERGENCE")
+	const want = `{"differences":[{"pointer":"/text","recorded":"a small falcon","replayed":"a small hawk"}],"profile":"mace-fixed9"}`
+	if diff, err := canon.Encode(got.Divergences[0].Diff, canon.MACEFixed9); err != nil || string(diff) != want {
+		t.Errorf("diff = %s, %v; want %s", diff, err, want)
+	}
 }
 
 // spec: M-57
@@ -367,6 +372,8 @@ func TestChangedFinalAnswerIsAResultMismatch(t *testing.T) {
 // spec: M-51
 // spec: M-52
 // spec: M-54
+// spec: M-56
+// spec: M-63
 func TestEveryResealedChangeOfTheLogIsFound(t *testing.T) {
 	t.Parallel()
 	x := answered(t)
@@ -405,7 +412,6 @@ func TestEveryResealedChangeOfTheLogIsFound(t *testing.T) {
 
 // spec: M-13
 // spec: M-23
-// spec: M-30
 // spec: M-32
 // spec: M-33
 // spec: M-48
@@ -423,6 +429,9 @@ func TestMissingPiecesAreNamed(t *testing.T) {
 		{"seed", func(a *job.Archive) {
 			a.ReflectiveLog = bytes.Replace(a.ReflectiveLog, []byte(`"job_seed":"s0","key_id"`), []byte(`"job_seed":"","key_id"`), 1)
 		}, "job_seed"},
+		{"job id", func(a *job.Archive) {
+			a.ReflectiveLog = bytes.Replace(a.ReflectiveLog, []byte(`"job_id":"`+x.log().JobID+`","job_seed":"s0","key_id"`), []byte(`"job_id":"","job_seed":"s0","key_id"`), 1)
+		}, "job_id"},
 		{"profile", func(a *job.Archive) {
 			a.ReflectiveLog = bytes.Replace(a.ReflectiveLog, []byte(`"profile":"mace-fixed9","replayable"`), []byte(`"profile":"rfc8785","replayable"`), 1)
 		}, "serializer_profile"},
@@ -437,6 +446,46 @@ func TestMissingPiecesAreNamed(t *testing.T) {
 				t.Errorf("missing %v, halt %v; want %s, and a halt unless it is the key", got.Missing, got.Halt, tt.missing)
 			}
 		})
+	}
+}
+
+// Every event that a job has led to is stored, whatever it is about, and a replay
+// needs each of them.
+//
+// spec: M-05
+// spec: M-30
+// spec: M-76
+func TestEachReferencedEventIsNeeded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.fails(alpha, job.ErrAgentTimeout)
+	id := job.WorkingMemoryID("s0", 0)
+	r.says(beta, `{"text":"hm","confidence":0.1,"wm_inserts":[{"type":"fact","value":"a kestrel hovers"}]}`,
+		`{"text":"noted","confidence":0.9,"references":["`+id+`"],"requests":[{"action":"sem_put","key":"user/bird","value":1,"justification":"so"}]}`)
+	x := r.start(r.plan(nil))
+	x.override("ada", govern.Admin, alpha, job.Override{APT: job.One / 2, Reason: "it was the network"}, nil)
+	x.finish()
+	x.sound()
+	for _, want := range []string{
+		job.AgentTimeout, job.ManualOverride, job.CouncilApproval, // APT events
+		job.EventRequested, job.EventExecuted, // ActionRequests
+		job.EventVote, job.EventEpisode, job.EventFact, // votes, and what was written
+	} {
+		if !slices.Contains(x.events(), want) {
+			t.Errorf("events = %v, want a %s", x.events(), want)
+		}
+	}
+	for _, ref := range x.log().Events {
+		a := x.archive()
+		if canon.SHA256(a.Events[ref.ID]) != ref.Digest {
+			t.Errorf("the stored %s is not the one that the log names", ref.Type)
+		}
+		delete(a.Events, ref.ID)
+		got, err := job.Replay(a, job.ReplayOptions{Mode: job.Production}, nil)
+		wantLiteral(t, err, job.ErrIntegrity, "INTEGRITY_FAILURE")
+		if !slices.Equal(got.Missing, []string{"event " + ref.ID}) {
+			t.Errorf("without the %s: missing = %v", ref.Type, got.Missing)
+		}
 	}
 }
 
@@ -505,7 +554,7 @@ func TestReplayIsAnAuditThatRecordsEachStep(t *testing.T) {
 	})
 	want := []string{
 		"load_log", "verify_log", "snapshot_ids", "load_snapshots", "verify_snapshot", "load_event", "rng_draw", "load_output", "materialise",
-		"tick", "router_input", "router_output", "router_event", "agent_output", "tick", "tick_state", "trace", "rng_draws", "memory_writes", "final_answer",
+		"tick", "router_input", "router_output", "router_event", "agent_output", "tick", "tick_state", "trace", "rng_draws", "memory_writes", "error", "final_answer",
 	}
 	if err != nil || got.Mode != job.Audit || !slices.Equal(names, want) {
 		t.Errorf("steps = %v of a replay in mode %s, %v;\nwant %v", names, got.Mode, err, want)

@@ -225,11 +225,15 @@ func (r *rig) call(ctx context.Context, c *effect.Call, under drive.Boundary) (e
 	if err != nil {
 		return effect.Outcome{}, err
 	}
-	if err := x.End(ctx, effect.Outcome{Status: effect.OK}); err != nil {
-		return effect.Outcome{}, err
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	told := effect.Outcome{Status: effect.OK}
+	if r.metrics != nil {
+		told.Data = r.metrics()
+	}
+	if err := x.End(ctx, told); err != nil {
+		return effect.Outcome{}, err
+	}
 	r.asked = append(r.asked, c)
 	turns := r.script[c.Name]
 	if len(turns) == 0 {
@@ -326,6 +330,27 @@ func (x *started) archive() *job.Archive {
 		a.Add(o.Kind, o.Body.Get("name").Str(), contents)
 	}
 	return a
+}
+
+func (x *started) reader() *drive.Reader { return drive.NewReader(x.store, x.run) }
+
+// given returns what the n-th agent that was asked was given.
+func (r *rig) given(n int) []byte {
+	r.t.Helper()
+	if n >= len(r.asked) {
+		r.t.Fatalf("%d agents were asked", len(r.asked))
+	}
+	for _, c := range r.asked[n].Contents {
+		if c.Name == job.InputContent {
+			return c.Bytes
+		}
+	}
+	return nil
+}
+
+// opened is the open of a job as its engine takes it.
+func opened(contents []ledger.Content) effect.Input {
+	return effect.Input{Kind: ledger.KindOpen, Contents: contents}
 }
 
 // event returns the types of the events, in order.

@@ -370,7 +370,7 @@ func TestAFailedAgentIsDroppedAndTheNextOneChosen(t *testing.T) {
 	}
 }
 
-// R-T8: what is recorded is all that a decision follows from, and every
+// R-T8, T-SR-06: what is recorded is all that a decision follows from, and every
 // number in it comes out the same, bit for bit.
 func TestADecisionIsTheSameFromWhatWasRecorded(t *testing.T) {
 	t.Parallel()

@@ -134,7 +134,7 @@ func TestAvailabilityIsTrustByStatusAndDependencies(t *testing.T) {
 	}
 }
 
-// T-SR-06.
+// RL-03, GOV-T2.
 func TestWhatNeverChangesOfANodeIsRefused(t *testing.T) {
 	t.Parallel()
 	a := agent(t, "a", "0.9")
@@ -193,7 +193,8 @@ func TestANewNodeStartsWithTheTrustOfANewOne(t *testing.T) {
 	}
 }
 
-// T-SR-07.
+// DR-02: the order in which a snapshot is written does not depend on how it was
+// made.
 //
 // spec: M-38
 func TestASelfRepresentationIsWrittenInTheOrderOfTrust(t *testing.T) {

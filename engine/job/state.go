@@ -41,17 +41,23 @@ type state struct {
 	brain    Brain
 	consents Consents
 	requests []ActionRequest // of this job, in the order of their creation
+	standing []ActionRequest // that the governance snapshot holds as open, in its order
+	allowed  []override      // that somebody has signed, and that were not done yet
+	seen     govern.Seen     // the acts of overrides
+	reads    []canon.Value   // what semantic memory has answered
 
-	next  int64 // index of the next event
-	route RouteRequest
-	work  work
-	steps []iteration
-	list  []EventRef
-	wrote []Write
-	text  string     // of the last output that was one; the answer, unless something failed after it
-	saved bool       // whether text is one
-	code  fault.Code // why there is no better answer, or nil
-	ticks []string   // digests of the brain state after each tick
+	next   int64 // index of the next event
+	route  RouteRequest
+	work   work
+	steps  []iteration
+	list   []EventRef
+	wrote  []Write
+	text   string     // of the last output that was one; the answer, unless something failed after it
+	saved  bool       // whether text is one
+	final  bool       // whether that output was what was asked for
+	missed bool       // whether it asked for a fact that is not there
+	code   fault.Code // why there is no better answer, or nil
+	ticks  []string   // digests of the brain state after each tick
 }
 
 // work is what has happened since the last tick.
@@ -115,6 +121,9 @@ func newState(p Premise, set Set) (*state, error) {
 	if s.brain.State.Seed != p.Seed {
 		return nil, fault.New(ErrSpec, "job.newState", "the brain state is that of the seed %q", s.brain.State.Seed)
 	}
+	if s.standing, err = s.stand(); err != nil {
+		return nil, err
+	}
 	id := func(k Kind) string { held, _ := set.Of(k); return held.ID }
 	s.route = RouteRequest{
 		JobID: p.JobID, JobSeed: p.Seed, Query: p.Query, Roles: p.Roles, PII: p.Blocked, Candidates: p.Candidates,
@@ -130,6 +139,7 @@ func (s *state) clone() *state {
 	c := *s
 	c.requests, c.steps = slices.Clone(s.requests), slices.Clone(s.steps)
 	c.list, c.wrote, c.ticks = slices.Clip(s.list), slices.Clip(s.wrote), slices.Clip(s.ticks)
+	c.standing, c.allowed, c.reads = slices.Clone(s.standing), slices.Clone(s.allowed), slices.Clip(s.reads)
 	c.work.failures = slices.Clip(s.work.failures)
 	return &c
 }
@@ -210,6 +220,9 @@ func (s *state) active() bool {
 // answer returns what the user is told at the end: what the last output says,
 // unless something that the user must know has a text of its own.
 func (s *state) answer() string {
+	if s.missed && !s.final {
+		return SayMemoryMiss
+	}
 	if s.code == nil || s.saved && s.code.Error() != EventWriteFail {
 		return s.text
 	}
@@ -217,16 +230,23 @@ func (s *state) answer() string {
 		return text
 	}
 	switch s.code {
-	case ErrPermission, ErrNotApproved:
+	case ErrPermission, ErrNotApproved, ErrPolicy:
 		return SaySafetyBlock
 	default:
 		return SayModelDown
 	}
 }
 
-// find returns the place of a request of this job.
-func (s *state) find(id string) int {
-	return slices.IndexFunc(s.requests, func(r ActionRequest) bool { return r.ID() == id })
+// failure returns the code of why there is no better answer, or "".
+func (s *state) failure() string {
+	switch {
+	case s.code != nil:
+		return s.code.Error()
+	case s.missed && !s.final:
+		return ErrNoFact.Error()
+	default:
+		return ""
+	}
 }
 
 // payloadOf begins to read the payload of an event.
@@ -287,6 +307,16 @@ func (s *state) step(e Event) error {
 		return s.applyAction(e)
 	case EventFact, EventWriteFail:
 		return s.applyFact(e)
+	case EventRead:
+		return s.applyRead(e)
+	case EventViolation:
+		return s.applyViolation(e)
+	case EventSafetyBlock, EventRedaction:
+		return s.applySafety(e)
+	case EventOverrideAct:
+		return s.applyOverrideAct(e)
+	case EventOverride:
+		return s.applyEmergency(e)
 	default:
 		return s.applyTrust(e)
 	}
@@ -344,7 +374,9 @@ func (s *state) applyOutput(e Event) error {
 
 // say takes the text of an output. It stands in no event: whether outputs are
 // kept is decided at the end.
-func (s *state) say(o AgentOutput) { s.text, s.saved = o.Text, true }
+func (s *state) say(o AgentOutput) {
+	s.text, s.saved, s.final, s.missed = o.Text, true, o.Deliverable, false
+}
 
 func (s *state) applyTick(e Event) error {
 	in, err := ParseTickInput(e.Payload)
@@ -411,6 +443,8 @@ func (s *state) applyTrust(e Event) error {
 		s.work.council = opinion(t.Payload.Good)
 	case UserFeedback:
 		s.work.user = opinion(t.Payload.Good)
+	case ManualOverride:
+		s.allowed = slices.DeleteFunc(slices.Clone(s.allowed), func(o override) bool { return o.is(t) })
 	default:
 	}
 	return nil
@@ -429,6 +463,10 @@ func (s *state) fits(t APTEvent) error {
 			status := s.requests[last].Status()
 			fits = status != ActionPending && t.Payload.Good == (status == ActionApproved || status == ActionExecuted)
 		}
+	case ManualOverride:
+		fits = slices.ContainsFunc(s.allowed, func(o override) bool { return o.is(t) })
+	case GroundTruthLabel, OperationalNote:
+		fits = false // nothing leads to one in a job
 	default:
 	}
 	if !fits {
@@ -452,10 +490,14 @@ func failureCode(t APTEvent) fault.Code {
 	if t.Type == AgentTimeout {
 		return ErrAgentTimeout
 	}
-	if t.Payload.ErrorCode == ErrModelDown.Error() {
+	switch t.Payload.ErrorCode {
+	case ErrModelDown.Error():
 		return ErrModelDown
+	case ErrPolicy.Error():
+		return ErrPolicy
+	default:
+		return ErrAgentException
 	}
-	return ErrAgentException
 }
 
 // ErrModelDown means that the model behind an agent does not answer. Try again

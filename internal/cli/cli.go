@@ -59,9 +59,14 @@ type app struct {
 
 // Run is the program. Args are those of the process, its name included.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env ...string) int {
+	return run(ctx, time.Now, args, stdin, stdout, stderr, env)
+}
+
+// run is the program under a clock.
+func run(ctx context.Context, now func() time.Time, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	a := &app{
 		stdin: stdin, stdout: stdout, stderr: stderr, env: env,
-		self: selfOf(args), now: time.Now, rand: rand.Reader,
+		self: selfOf(args), now: now, rand: rand.Reader,
 	}
 	if len(args) > 0 {
 		a.name = args[0]

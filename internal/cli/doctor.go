@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -28,8 +29,14 @@ type check struct {
 	name   string
 	result string
 	says   string
+	lines  []string   // what follows, each on a line of its own
 	code   fault.Code // of what is bad
 	more   canon.Value
+}
+
+// whole returns all that c says.
+func (c *check) whole() string {
+	return strings.Join(append([]string{c.says}, c.lines...), "; ")
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -58,6 +65,7 @@ func (a *app) doctor(ctx context.Context, try bool) error {
 	checks = append(checks, a.checkStore(ctx)...)
 	checks = append(checks, a.checkDisk(), a.checkKeys(), a.checkCell(ctx))
 	checks = append(checks, a.checkClients()...)
+	agents := len(checks)
 	checks = append(checks, a.checkPrograms(ctx, try)...)
 	for i := range checks {
 		if c := checks[i].code; c != nil && a.status == 0 {
@@ -67,7 +75,7 @@ func (a *app) doctor(ctx context.Context, try bool) error {
 	if a.json {
 		list := make([]canon.Value, len(checks))
 		for i, c := range checks {
-			list[i] = canon.Object(canon.M("name", canon.String(c.name)), canon.M("result", canon.String(c.result)), canon.M("says", canon.String(c.says)))
+			list[i] = canon.Object(canon.M("name", canon.String(c.name)), canon.M("result", canon.String(c.result)), canon.M("says", canon.String(c.whole())))
 			if c.code != nil {
 				list[i] = list[i].With("code", canon.String(c.code.Error()))
 			}
@@ -82,7 +90,10 @@ func (a *app) doctor(ctx context.Context, try bool) error {
 	for _, c := range checks {
 		width = max(width, len(c.name))
 	}
-	for _, c := range checks {
+	for i, c := range checks {
+		if i == agents {
+			a.printf("\nagents that are found here\n")
+		}
 		mark := a.out.good("✓")
 		switch c.result {
 		case checkNote:
@@ -91,6 +102,9 @@ func (a *app) doctor(ctx context.Context, try bool) error {
 			mark = a.out.bad("✗")
 		}
 		a.printf("%s %-*s  %s\n", mark, width, c.name, clean(c.says))
+		for _, l := range c.lines {
+			a.printf("  %-*s  %s\n", width, "", clean(l))
+		}
 	}
 	return nil
 }
@@ -229,30 +243,47 @@ func (a *app) checkClients() []check {
 }
 
 // checkPrograms says of each agent that is found how it is redirected, and,
-// if it is to be tried, whether its request came.
+// if it is to be tried, whether its request came. They are tried side by side:
+// some take long to start.
 func (a *app) checkPrograms(ctx context.Context, try bool) []check {
-	var out []check
+	type found struct {
+		program *capture.Program
+		path    string
+	}
+	var here []found
 	list := capture.Programs()
 	for i := range list {
 		if path, err := exec.LookPath(list[i].Name); err == nil {
-			out = append(out, a.checkProgram(ctx, &list[i], path, try))
+			here = append(here, found{&list[i], path})
 		}
 	}
+	if try {
+		defer a.progress("trying " + plural(int64(len(here)), "agent"))()
+	}
+	out := make([]check, len(here))
+	var all sync.WaitGroup
+	for i, f := range here {
+		all.Go(func() { out[i] = a.checkProgram(ctx, f.program, f.path, try) })
+	}
+	all.Wait()
 	return out
 }
 
 func (a *app) checkProgram(ctx context.Context, p *capture.Program, path string, try bool) check {
-	by := ", by " + string(p.Means) + ": " + p.How
-	c := check{name: p.Name, result: checkGood, more: canon.Object(
-		canon.M("how", canon.String(p.How)), canon.M("means", canon.String(string(p.Means))), canon.M("name", canon.String(p.Name)),
-		canon.M("path", canon.String(path)), canon.M("seen", canon.String(p.Seen)), canon.M("tried", canon.Bool(try)),
-	)}
+	c := check{
+		name: p.Name, result: checkGood, says: path, lines: []string{"by " + string(p.Means) + ": " + p.How},
+		more: canon.Object(
+			canon.M("how", canon.String(p.How)), canon.M("means", canon.String(string(p.Means))), canon.M("name", canon.String(p.Name)),
+			canon.M("path", canon.String(path)), canon.M("seen", canon.String(p.Seen)), canon.M("tried", canon.Bool(try)),
+		),
+	}
+	add := func(format string, args ...any) { c.lines = append(c.lines, fmt.Sprintf(format, args...)) }
 	if !try {
-		seen := "as its documents say"
+		seen := "so its documents say"
 		if p.Seen != "" {
-			seen = "as seen with " + p.Seen
+			seen = "seen with " + p.Seen
 		}
-		c.says = path + by + " (" + seen + "; not tried here)"
+		add("not tried here: %s; doctor --try starts it", seen)
 		return c
 	}
 	t, err := p.Try(ctx, path, a.env)
@@ -263,17 +294,21 @@ func (a *app) checkProgram(ctx context.Context, p *capture.Program, path string,
 		}
 		c.more = c.more.With("version", canon.String(t.Version)).With("arrived", canon.Bool(t.Request != "")).
 			With("request", canon.String(t.Request)).With("beside", canon.Array(beside...))
+		if t.Version != "" {
+			c.says += " " + t.Version
+		}
 	}
 	if err != nil {
-		c.result, c.code, c.says = checkBad, fault.CodeOf(err), path+by+"; tried: "+fault.Text(err)
+		c.result, c.code = checkBad, fault.CodeOf(err)
+		add("tried: %s", fault.Text(err))
 		if t != nil && t.Said != "" {
-			c.says += "; it said: " + strings.TrimSpace(t.Said)
+			add("it said: %s", strings.Join(strings.Fields(t.Said), " "))
 		}
 		return c
 	}
-	c.says = fmt.Sprintf("%s %s%s; tried: %s arrived in %s", path, t.Version, by, t.Request, duration(t.Took))
+	add("tried: %s arrived in %s", t.Request, duration(t.Took))
 	if len(t.Beside) > 0 {
-		c.says += "; beside that it asks for " + strings.Join(t.Beside, ", ") + ", which is not recorded"
+		add("beside that it asks for %s, which is not recorded", strings.Join(t.Beside, ", "))
 	}
 	return c
 }

@@ -65,11 +65,13 @@ that does not verify permits nothing.
 
 func (a *app) governVote() *cobra.Command {
 	var f governFlags
-	return f.register(&cobra.Command{
+	var request string
+	cmd := f.register(&cobra.Command{
 		Use: "vote JOB", Short: "Answer what a job waits for the council to say",
 		Long: `Answer what a job waits for the council to say: yes, or no with --deny. The act
 is signed, and good for that request alone. When enough have voted the job goes
-on here.`,
+on here. With --request the answer is to one that stood in the governance
+snapshot when the job began.`,
 		Example: example("reprise govern vote last", "reprise govern vote last --deny --as alice"),
 		Args:    exactly(1, "a job"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,10 +81,15 @@ on here.`,
 			}
 			f.act.Role = roleOf(f.role)
 			return a.onJob(cmd.Context(), args[0], func(ctx context.Context, r *jobs.Runner, run ledger.RunID) (*jobs.Result, error) {
+				if request != "" {
+					return r.VoteOn(ctx, run, request, verb, f.act)
+				}
 				return r.Vote(ctx, run, verb, f.act)
 			})
 		},
 	}, true)
+	cmd.Flags().StringVar(&request, "request", "", "the beginning of the id of a request of the governance snapshot")
+	return cmd
 }
 
 // governing opens the governance ledger of a tenant for a command.

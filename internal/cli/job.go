@@ -34,7 +34,7 @@ if not.`,
 		Args:    exactly(0, "run, resume, show, log, replay or missing"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.jobRun(), a.jobResume(), a.jobShow(), a.jobLog(), a.jobReplay(), a.jobMissing())
+	cmd.AddCommand(a.jobRun(), a.jobResume(), a.jobOverride(), a.jobShow(), a.jobLog(), a.jobReplay(), a.jobMissing())
 	return cmd
 }
 
@@ -130,6 +130,37 @@ func (a *app) jobResume() *cobra.Command {
 	}
 }
 
+func (a *app) jobOverride() *cobra.Command {
+	var f governFlags
+	var apt, status string
+	cmd := f.register(&cobra.Command{
+		Use: "override JOB NODE --apt N", Short: "Set how far an agent is trusted in a job that is not over",
+		Long: `Set how far an agent is trusted in a job that is not over. It takes an admin, or
+one of the council; the signed act stands in the stream of the job in front of
+the MANUAL_OVERRIDE. To quarantine a node takes a request for module_override
+that the council has approved, in the governance snapshot.`,
+		Example: example("reprise job override last agent:writer_v1 --apt 0.1 --reason 'it guesses'", "reprise job override last agent:writer_v1 --apt 0 --status offline --as alice"),
+		Args:    exactly(2, "a job and a node"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v, err := canon.Parse([]byte(apt))
+			o := job.Override{Status: job.Status(status), Reason: f.act.Reason}
+			if err == nil {
+				o.APT, err = job.Quantise(v)
+			}
+			if err != nil {
+				return fault.New(ErrUsage, "cli.job", "--apt takes a number of 0 to 1, such as 0.25")
+			}
+			f.act.Role = govern.Role(f.role)
+			return a.onJob(cmd.Context(), args[0], func(ctx context.Context, r *jobs.Runner, run ledger.RunID) (*jobs.Result, error) {
+				return r.Override(ctx, run, args[1], o, f.act)
+			})
+		},
+	}, false)
+	cmd.Flags().StringVar(&apt, "apt", "", "the trust that it has from now on, 0 to 1")
+	cmd.Flags().StringVar(&status, "status", "", "healthy, degraded or offline; empty: as trust and failures lead to")
+	return cmd
+}
+
 // onJob does something to a job, and says where it stands then.
 func (a *app) onJob(ctx context.Context, name string, do func(context.Context, *jobs.Runner, ledger.RunID) (*jobs.Result, error)) error {
 	s, err := a.openOld(ctx)
@@ -188,6 +219,9 @@ func (s *opened) jobResult(res *jobs.Result, err error) error {
 		q := res.Pending
 		a.printf("%s job %s waits for approval\n", a.out.warn("‖"), a.out.name(id))
 		a.printf("  %s %s of %s, %s risk: %s\n  %s\n", a.out.warn("asks for"), clean(q.Action), clean(q.Origin), clean(string(q.Class)), clean(q.Justification), clean(q.Payload.String()))
+		for _, q := range res.Standing {
+			a.printf("  %s %s %s of %s is %s\n", a.out.warn("open"), a.out.name(q.ID()[:12]), clean(q.Action), clean(q.Origin), q.Status())
+		}
 		a.next(a.stdout, a.out, "govern vote "+id+a.flag(), "govern vote "+id+a.flag()+" --deny")
 	case !res.Done:
 		a.printf("%s job %s waits for %s\n", a.out.warn("‖"), a.out.name(id), clean(res.Waiting))
@@ -228,7 +262,7 @@ func jobValue(res *jobs.Result) canon.Value {
 	if q := res.Pending; q != nil {
 		v = v.With("pending", canon.Object(
 			canon.M("action", canon.String(q.Action)), canon.M("class", canon.String(string(q.Class))), canon.M("origin", canon.String(q.Origin)),
-			canon.M("payload", q.Payload), canon.M("request_id", canon.String(q.ID()))))
+			canon.M("payload", q.Payload), canon.M("request", q.Value()), canon.M("request_id", canon.String(q.ID()))))
 	}
 	if l := res.Log; l != nil {
 		if res.Archive != "" {

@@ -30,7 +30,7 @@ func misroute(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 	for j, err := range jobs.List(ctx, s) {
 		ts.Check(err)
-		_, err = jobstest.Forge(ctx, r, j.Run, jobstest.Misroute)
+		_, err = jobstest.Forge(ctx, r, j.Run, jobstest.Misroute, nil)
 		ts.Check(err)
 		return
 	}

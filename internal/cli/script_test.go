@@ -32,6 +32,8 @@ func TestMain(m *testing.M) {
 		},
 		"agent": func() { os.Exit(agent()) },
 		"codex": func() { os.Exit(codex()) },
+		"goose": func() { os.Exit(goose()) },
+		"aider": func() { os.Exit(aider()) },
 	})
 }
 
@@ -42,6 +44,8 @@ func TestMain(m *testing.M) {
 //	                       (its result is TOOL) and asks again; EXIT is its status
 //	                       (with BESIDE, a URL, it also goes there past the recorder, and ends with 9 if that answers)
 //	codex exec             an agent that, as Codex, has its address from -c openai_base_url and no variable
+//	goose run -t hi        one that, as goose, adds its path to OPENAI_HOST, from the environment or else its config.yaml
+//	aider --message hi     one that, as aider, prefers --openai-api-base to .aider.conf.yml, and that to OPENAI_API_BASE
 //	[cell]                 an agent can have a network of its own here
 //	upstream stop          stops the model; nothing answers at its address any more
 //	flip FILE OFFSET       changes one bit
@@ -223,9 +227,44 @@ func codex() int {
 			address, _ = strconv.Unquote(v)
 		}
 	}
+	return standIn(address)
+}
+
+// goose asks the model at the host of its settings.
+func goose() int {
+	host := os.Getenv("OPENAI_HOST")
+	if host == "" {
+		host = inFile(filepath.Join(os.Getenv("HOME"), ".config", "goose", "config.yaml"), "OPENAI_HOST: ")
+	}
+	return standIn(strings.TrimSuffix(host, "/") + "/v1")
+}
+
+// aider asks the model at the strongest of the addresses that it knows.
+func aider() int {
+	for i, a := range os.Args {
+		if a == "--openai-api-base" {
+			return standIn(os.Args[i+1])
+		}
+	}
+	if address := inFile(".aider.conf.yml", "openai-api-base: "); address != "" {
+		return standIn(address)
+	}
+	return standIn(os.Getenv("OPENAI_API_BASE"))
+}
+
+// inFile returns what stands behind a name in a file.
+func inFile(path, name string) string {
+	text, _ := os.ReadFile(path) // of no file: nothing
+	_, value, _ := strings.Cut(string(text), name)
+	value, _, _ = strings.Cut(value, "\n")
+	return value
+}
+
+// standIn asks the model at an address the last of its arguments.
+func standIn(address string) int {
 	body, status, err := post(address, chat{Model: "gpt-4o-mini", Messages: []message{{Role: "user", Content: os.Args[len(os.Args)-1]}}})
 	if err != nil || status != http.StatusOK {
-		fmt.Fprintln(os.Stderr, "codex:", status, err)
+		fmt.Fprintln(os.Stderr, os.Args[0]+":", status, err)
 		return 1
 	}
 	_, _ = os.Stdout.Write(body)

@@ -59,7 +59,7 @@ func (p *replaying) held(ctx context.Context) ([]job.Held, job.Privacy, error) {
 			continue
 		}
 		contents, err := read.Contents(ctx, o)
-		if errors.Is(err, ledger.ErrAbsent) {
+		if errors.Is(err, ledger.ErrAbsent) || gone(err) {
 			continue // it was erased
 		}
 		if err != nil {

@@ -58,7 +58,7 @@ func members(kind job.Kind) []string {
 	case job.KindBrainState:
 		return []string{"constants", "attention_gain", "explore_bias", "token_budget", "max_depth"}
 	case job.KindPrivacy:
-		return []string{"categories", "unredacted_roles", "retention_days", "persist_external_outputs", "persistent_consents"}
+		return []string{"categories", "unredacted_roles", "retention_days", "persist_external_outputs", "persistent_consents", "safety_rules"}
 	default:
 		return nil // what the content of the snapshot holds
 	}
@@ -291,10 +291,17 @@ func (*reader) privacy(s yamlfile.Section) (canon.Value, error) {
 		canon.M("persist_external_outputs", canon.Bool(false)),
 		canon.M("persistent_consents", canon.Bool(false)),
 		canon.M("retention_days", canon.Int(retentionDays)),
+		canon.M("safety_rules", canon.Array()),
 		canon.M("unredacted_roles", canon.Array(canon.String("admin"))))
 	v, err := over(v, s)
 	if err != nil {
 		return v, err
+	}
+	if rules := slices.Clone(v.Get("safety_rules").Elems()); len(rules) == 0 && v.Get("safety_rules").Kind() == canon.KindArray {
+		v = v.Without("safety_rules")
+	} else {
+		slices.SortFunc(rules, func(a, b canon.Value) int { return strings.Compare(a.Get("rule_id").Str(), b.Get("rule_id").Str()) })
+		v = v.With("safety_rules", canon.Array(rules...))
 	}
 	var list []canon.Value
 	for _, e := range v.Get("categories").Elems() {

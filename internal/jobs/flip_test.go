@@ -2,10 +2,12 @@ package jobs_test
 
 import (
 	"context"
-	"flag"
+	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,15 +16,20 @@ import (
 	"github.com/reprise-dev/reprise/internal/jobs"
 	"github.com/reprise-dev/reprise/kernel/blob"
 	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/govern"
 	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/sign"
 	"github.com/reprise-dev/reprise/store/memory"
 )
 
-// every makes the test flip every byte, which takes minutes, and not one in so
-// many.
-var every = flag.Bool("every-byte", false, "flip every byte of every stored object of a job")
-
-const stride = 67
+// stride is how many bytes lie between two that are flipped. With
+// REPRISE_EXHAUSTIVE set every byte is.
+func stride() int {
+	if os.Getenv("REPRISE_EXHAUSTIVE") != "" {
+		return 1
+	}
+	return 131
+}
 
 // apart is a store whose job run is that of another store, and whatever else is
 // written stands in one of its own: each replay finds a fresh governance.
@@ -67,101 +74,475 @@ func (s apart) List(ctx context.Context, scope string) iter.Seq2[canon.Digest, e
 	return s.of(scope).List(ctx, scope)
 }
 
-// object is something that a store keeps of a job.
+// held is everything that a store keeps of one run, in the order in which it is
+// read. What it does not keep it does not have.
+type held struct {
+	drive.Store // for what nobody asks of it
+	run         ledger.RunID
+	at          ledger.Position
+	entries     []*ledger.Entry
+	statements  []ledger.Statement // heads and manifests
+	scopes      []blob.Scope
+	chunks      []chunk
+}
+
+type chunk struct {
+	scope string
+	id    canon.Digest
+	bytes []byte
+}
+
+// kept returns what the store of a rig keeps of a run.
+func (r *rig) kept(run ledger.RunID) *held {
+	r.t.Helper()
+	ctx := context.Background()
+	must := func(err error) {
+		if err != nil {
+			r.t.Helper()
+			r.t.Fatal(err)
+		}
+	}
+	h := &held{run: run}
+	var err error
+	h.at, err = r.store.At(ctx, run)
+	must(err)
+	var scopes []string
+	for e, err := range r.store.Read(ctx, run, 0) {
+		must(err)
+		h.entries = append(h.entries, e)
+		scopes = append(scopes, e.Scope)
+		for _, p := range e.Parts {
+			scopes = append(scopes, p.Scope)
+		}
+	}
+	for _, typ := range []string{ledger.HeadType, sign.ManifestType} {
+		for s, err := range r.store.Statements(ctx, run, typ) {
+			must(err)
+			h.statements = append(h.statements, s)
+		}
+	}
+	slices.Sort(scopes)
+	for _, id := range slices.Compact(scopes) {
+		s, err := r.store.Scope(ctx, id, nil)
+		must(err)
+		h.scopes = append(h.scopes, s)
+		for id, err := range r.store.List(ctx, s.ID) {
+			must(err)
+			b, err := r.store.Get(ctx, s.ID, id)
+			must(err)
+			h.chunks = append(h.chunks, chunk{s.ID, id, b})
+		}
+	}
+	return h
+}
+
+// copied returns a store that holds just this.
+func (h *held) copied(t *testing.T) drive.Store {
+	t.Helper()
+	ctx := context.Background()
+	to := memory.New(nil)
+	lease, err := to.Acquire(ctx, h.run, "copy", time.Minute)
+	b := &ledger.Batch{Lease: lease, Statements: h.statements}
+	for _, e := range h.entries {
+		b.Entries = append(b.Entries, *e)
+	}
+	for _, s := range h.scopes {
+		if _, scopeErr := to.Scope(ctx, s.ID, &s); err == nil {
+			err = scopeErr
+		}
+	}
+	for _, c := range h.chunks {
+		b.Chunks = append(b.Chunks, blob.Chunk{Scope: c.scope, ID: c.id, Bytes: c.bytes})
+	}
+	if err == nil {
+		err = to.Append(ctx, b)
+	}
+	if err == nil {
+		_, err = to.Acquire(ctx, h.run, "copy", 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func (*held) Acquire(context.Context, ledger.RunID, string, time.Duration) (ledger.Lease, error) {
+	return ledger.Lease{}, fmt.Errorf("nobody writes to it")
+}
+
+func (h *held) At(context.Context, ledger.RunID) (ledger.Position, error) { return h.at, nil }
+
+func (h *held) Read(_ context.Context, _ ledger.RunID, from int64) iter.Seq2[*ledger.Entry, error] {
+	return func(yield func(*ledger.Entry, error) bool) {
+		for _, e := range h.entries[min(int64(len(h.entries)), from):] {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (h *held) Statements(_ context.Context, run ledger.RunID, typ string) iter.Seq2[ledger.Statement, error] {
+	return func(yield func(ledger.Statement, error) bool) {
+		for _, s := range h.statements {
+			if s.Type == typ && s.Run == run && !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (h *held) Scope(_ context.Context, id string, _ *blob.Scope) (blob.Scope, error) {
+	for _, s := range h.scopes {
+		if s.ID == id {
+			return s, nil
+		}
+	}
+	return blob.Scope{}, blob.ErrScopeNotFound
+}
+
+func (h *held) Get(_ context.Context, scope string, id canon.Digest) ([]byte, error) {
+	for _, c := range h.chunks {
+		if c.scope == scope && c.id == id {
+			return c.bytes, nil
+		}
+	}
+	return nil, blob.ErrNotFound
+}
+
+func (h *held) List(_ context.Context, scope string) iter.Seq2[canon.Digest, error] {
+	return func(yield func(canon.Digest, error) bool) {
+		for _, c := range h.chunks {
+			if c.scope == scope && !yield(c.id, nil) {
+				return
+			}
+		}
+	}
+}
+
+// object is something that a store keeps of a run.
 type object struct {
 	name string
 	size int
-	with func(at int) drive.Store // the store with one bit of that byte flipped
+	with func(at int) *held // what is kept, with one bit of that byte flipped
 }
 
-// objects returns all that is stored of a job.
-func (r *rig) objects(run ledger.RunID) []object {
-	r.t.Helper()
-	ctx := context.Background()
-	flip := func(b []byte, at int) []byte {
+// objects returns all that is kept of a run: entries with their places, salts,
+// scopes, recipes and sizes; the position; statements; scopes and their keys;
+// chunks and their names.
+func (h *held) objects() []object {
+	var out []object
+	bits := func(b []byte, at int) []byte {
 		b = slices.Clone(b)
 		b[at] ^= 1 << (at % 8)
 		return b
 	}
-	var out []object
-	seen := map[canon.Digest]bool{}
-	n := int64(0)
-	for e, err := range r.store.Read(ctx, run, 0) {
-		if err != nil {
-			r.t.Fatal(err)
+	text := func(s string, at int) string { return string(bits([]byte(s), at)) }
+	add := func(name string, size int, change func(c *held, at int)) {
+		out = append(out, object{name, size, func(at int) *held {
+			c := *h
+			change(&c, at)
+			return &c
+		}})
+	}
+	add("count of the position", 8, func(c *held, at int) { c.at.Count ^= 1 << (8 * at) })
+	add("last of the position", len(h.at.Last), func(c *held, at int) { c.at.Last[at] ^= 1 })
+	for n, e := range h.entries {
+		name := func(what string) string { return fmt.Sprintf("%s of entry %d", what, n) }
+		entry := func(what string, size int, change func(e *ledger.Entry, at int)) {
+			add(name(what), size, func(c *held, at int) {
+				x := *e
+				x.Parts = slices.Clone(e.Parts)
+				change(&x, at)
+				c.entries = slices.Clone(c.entries)
+				c.entries[n] = &x
+			})
 		}
-		at := n
-		entry := func(name string, size int, change func(*ledger.Entry, int)) {
-			out = append(out, object{name, size, func(i int) drive.Store {
-				return altered{Store: r.store, run: run, entry: func(m int64, e *ledger.Entry) *ledger.Entry {
-					if m != at {
-						return e
-					}
-					c := *e
-					c.Parts = slices.Clone(e.Parts)
-					change(&c, i)
-					return &c
-				}}
-			}})
+		entry("id", len(e.ID), func(e *ledger.Entry, at int) { e.ID[at] ^= 1 })
+		entry("header", len(e.Header), func(e *ledger.Entry, at int) { e.Header = bits(e.Header, at) })
+		entry("scope", len(e.Scope), func(e *ledger.Entry, at int) { e.Scope = text(e.Scope, at) })
+		entry("salt", len(e.Salt), func(e *ledger.Entry, at int) { e.Salt[at] ^= 1 })
+		entry("body", len(e.Body), func(e *ledger.Entry, at int) { e.Body = bits(e.Body, at) })
+		for i, p := range e.Parts {
+			entry("recipe", len(p.Recipe), func(e *ledger.Entry, at int) { e.Parts[i].Recipe = bits(p.Recipe, at) })
+			entry("salt of a part", len(p.Salt), func(e *ledger.Entry, at int) { e.Parts[i].Salt[at] ^= 1 })
+			entry("scope of a part", len(p.Scope), func(e *ledger.Entry, at int) { e.Parts[i].Scope = text(p.Scope, at) })
+			entry("size of a part", 8, func(e *ledger.Entry, at int) { e.Parts[i].Size ^= 1 << (8 * at) })
 		}
-		entry("id", len(e.ID), func(e *ledger.Entry, i int) { e.ID[i] ^= 1 })
-		entry("header", len(e.Header), func(e *ledger.Entry, i int) { e.Header = flip(e.Header, i) })
-		entry("salt", len(e.Salt), func(e *ledger.Entry, i int) { e.Salt[i] ^= 1 })
-		entry("body", len(e.Body), func(e *ledger.Entry, i int) { e.Body = flip(e.Body, i) })
-		for j, p := range e.Parts {
-			entry("recipe", len(p.Recipe), func(e *ledger.Entry, i int) { e.Parts[j].Recipe = flip(e.Parts[j].Recipe, i) })
-			entry("part salt", len(p.Salt), func(e *ledger.Entry, i int) { e.Parts[j].Salt[i] ^= 1 })
-			if seen[canon.SHA256([]byte(p.Scope))] {
-				continue
-			}
-			seen[canon.SHA256([]byte(p.Scope))] = true
-			for id, err := range r.store.List(ctx, p.Scope) {
-				if err != nil {
-					r.t.Fatal(err)
-				}
-				b, err := r.store.Get(ctx, p.Scope, id)
-				if err != nil {
-					r.t.Fatal(err)
-				}
-				out = append(out, object{"chunk", len(b), func(i int) drive.Store {
-					return altered{Store: r.store, run: run, chunk: func(got canon.Digest, b []byte) ([]byte, error) {
-						if got == id {
-							b = flip(b, i)
-						}
-						return b, nil
-					}}
-				}})
-			}
+	}
+	for n, s := range h.statements {
+		statement := func(what string, size int, change func(s *ledger.Statement, at int)) {
+			add(fmt.Sprintf("%s of statement %d, %s", what, n, s.Type), size, func(c *held, at int) {
+				c.statements = slices.Clone(c.statements)
+				change(&c.statements[n], at)
+			})
 		}
-		n++
+		statement("envelope", len(s.Envelope), func(s *ledger.Statement, at int) { s.Envelope = bits(s.Envelope, at) })
+		if s.Type == ledger.HeadType { // manifests are told apart by what they say
+			statement("count", 8, func(s *ledger.Statement, at int) { s.Count ^= 1 << (8 * at) })
+		}
+	}
+	for n, s := range h.scopes {
+		if !slices.ContainsFunc(h.chunks, func(c chunk) bool { return c.scope == s.ID }) {
+			continue // its key names nothing
+		}
+		scope := func(what string, size int, change func(s *blob.Scope, at int)) {
+			add(fmt.Sprintf("%s of scope %q", what, s.ID), size, func(c *held, at int) {
+				c.scopes = slices.Clone(c.scopes)
+				change(&c.scopes[n], at)
+			})
+		}
+		scope("id", len(s.ID), func(s *blob.Scope, at int) { s.ID = text(s.ID, at) })
+		scope("key", len(s.Key), func(s *blob.Scope, at int) { s.Key[at] ^= 1 })
+	}
+	for n, k := range h.chunks {
+		held := func(what string, size int, change func(k *chunk, at int)) {
+			add(what, size, func(c *held, at int) {
+				c.chunks = slices.Clone(c.chunks)
+				change(&c.chunks[n], at)
+			})
+		}
+		held("chunk", len(k.bytes), func(k *chunk, at int) { k.bytes = bits(k.bytes, at) })
+		held("id of a chunk", len(k.id), func(k *chunk, at int) { k.id[at] ^= 1 })
 	}
 	return out
 }
 
+// flips runs a check for every byte of the objects, or, unless REPRISE_EXHAUSTIVE
+// is set, for some of them.
+func flips(t *testing.T, objects []object, check func(t *testing.T, kept *held, what string)) {
+	t.Helper()
+	step := stride()
+	var done, bytes atomic.Int64
+	const parts = 4
+	t.Run("flip", func(t *testing.T) {
+		for part := range parts {
+			t.Run(fmt.Sprint(part), func(t *testing.T) {
+				t.Parallel()
+				for k, o := range objects {
+					if k%parts != part {
+						continue
+					}
+					bytes.Add(int64(o.size))
+					for at := k % min(step, max(o.size, 1)); at < o.size; at += step {
+						done.Add(1)
+						if check(t, o.with(at), fmt.Sprintf("byte %d of the %s", at, o.name)); t.Failed() {
+							return
+						}
+					}
+				}
+			})
+		}
+	})
+	t.Logf("%d flips of %d bytes in %d objects", done.Load(), bytes.Load(), len(objects))
+}
+
+// stands is a job that is over, and its governance as it was then.
+type stands struct {
+	*rig
+	run             ledger.RunID
+	job, governance *held
+	runner          *jobs.Runner
+}
+
+func (r *rig) stands(text string, votes ...string) *stands {
+	r.t.Helper()
+	res := r.voted(r.start(text), votes...)
+	if !res.Done {
+		r.t.Fatalf("the job waits: %+v", res)
+	}
+	return &stands{r, res.Run, r.kept(res.Run), r.kept(r.governance().Run()), r.over(nil)}
+}
+
+// replayed replays the job from what is kept of it, in a store that is as it was
+// when the job was over.
+func (s *stands) replayed(kept drive.Store) (*jobs.Replayed, *jobs.Governance, error) {
+	s.t.Helper()
+	runner := *s.runner
+	runner.Config.Store = apart{Store: s.governance.copied(s.t), job: kept, run: s.run}
+	runner.Config.Signer = nil // no heads: nobody looks at them
+	out, err := runner.Replay(context.Background(), on(s.run, production))
+	g, gErr := jobs.OpenGovernance(context.Background(), runner.Config, s.keys, "")
+	if gErr != nil {
+		s.t.Fatal(gErr)
+	}
+	return out, g, err
+}
+
+// halts fails unless a replay of what is kept is an integrity failure that halts
+// the job.
+func (s *stands) halts(t *testing.T, kept *held, what string) {
+	t.Helper()
+	_, g, err := s.replayed(kept)
+	if code := codeOf(err); code != job.ErrIntegrity.Error() || len(g.Standing()) == 0 {
+		t.Errorf("%s: Replay = %v with %d halts, want INTEGRITY_FAILURE and the halt", what, err, len(g.Standing()))
+	}
+}
+
+// lone is a job of one agent.
+const lone = `
+seed: seed-0001
+input: {query: "what is a kestrel?", user: uma}
+persist: always
+agents:
+  - node: agent:beta_v1
+    script: [{text: a small falcon, confidence: 0.9, tokens_used: 10}]
+snapshots:
+  selfrep:
+    nodes:
+      - {node_id: "agent:beta_v1", apt: 0.8, metrics: {apt_events: 5}}
+`
+
 // Whatever byte of whatever is stored of a job is changed, a replay says
 // INTEGRITY_FAILURE, and the job stands still.
-func TestAnyFlippedByteIsAnIntegrityFailureAndHalts(t *testing.T) {
+//
+// spec: M-09, M-83
+func TestAnyFlippedBitOfAJobIsAnIntegrityFailureAndHalts(t *testing.T) {
+	t.Parallel()
+	s := newRig(t).stands(lone)
+	if out, _, err := s.replayed(s.job); err != nil || !out.Authoritative() {
+		t.Fatalf("Replay of what is kept = %+v, %v; want it to be authoritative", out, err)
+	}
+	flips(t, s.job.objects(), s.halts)
+}
+
+// So does what a job holds in which people have voted.
+func TestFlippedVotesAreAnIntegrityFailureAndHalt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	res := r.done(birds)
-	step, flips := stride, 0
-	if *every {
-		step = 1
+	r.parliament()
+	s := r.stands(askingFor("birds/kestrel"), "cat", "cleo")
+	if out, _, err := s.replayed(s.job); err != nil || !out.Authoritative() {
+		t.Fatalf("Replay of what is kept = %+v, %v; want it to be authoritative", out, err)
 	}
-	for k, o := range r.objects(res.Run) {
-		for at := k % step; at < o.size; at += step {
-			flips++
-			alone := apart{Store: memory.New(nil), job: o.with(at), run: res.Run}
-			runner := r.over(alone)
-			_, err := runner.Replay(context.Background(), on(res.Run, production))
-			g, gErr := jobs.OpenGovernance(context.Background(), runner.Config, r.keys, "")
-			if gErr != nil {
-				t.Fatal(gErr)
-			}
-			if code := codeOf(err); code != job.ErrIntegrity.Error() || len(g.Standing()) == 0 {
-				t.Fatalf("byte %d of %s (object %d): Replay = %v with %d halts, want INTEGRITY_FAILURE and the halt", at, o.name, k, err, len(g.Standing()))
-			}
+	for k, o := range s.job.objects() {
+		for at := k % max(1, min(701, o.size)); at < o.size; at += 701 {
+			s.halts(t, o.with(at), fmt.Sprintf("byte %d of the %s", at, o.name))
 		}
 	}
-	t.Logf("%d flips", flips)
+}
+
+// Who may replay and what stands still is in the governance ledger: if a byte of
+// it was changed nothing is replayed, whoever asks and however often, and
+// nothing is written behind what was changed.
+func TestAnyFlippedBitOfTheGovernanceIsAnIntegrityFailure(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.enrol("cat", govern.Council)
+	s := r.stands(lone)
+	if _, err := r.replay(on(s.run, production)); err != nil {
+		t.Fatal(err)
+	}
+	g, whole := r.kept(r.governance().Run()), s.job.copied(t)
+	flips(t, g.objects(), func(t *testing.T, kept *held, what string) {
+		t.Helper()
+		runner := *s.runner
+		runner.Config.Store = apart{Store: whole, job: kept, run: g.run}
+		if _, err := runner.Replay(context.Background(), on(s.run, production)); codeOf(err) != job.ErrIntegrity.Error() {
+			t.Errorf("%s: Replay = %v, want INTEGRITY_FAILURE", what, err)
+		}
+	})
+}
+
+// Each thing that is stored of a job is taken away in turn. What a replay needs
+// is named by its code; what nobody may take is an integrity failure.
+//
+// spec: M-13, M-34
+func TestWhateverIsRemovedOfAJobHasItsCode(t *testing.T) {
+	t.Parallel()
+	s := newRig(t).stands(birds)
+	integrity, snapshot, output := job.ErrIntegrity.Error(), job.ErrMissingSnapshot.Error(), job.ErrMissingOutput.Error()
+	check := func(what string, want string, change func(h *held)) {
+		t.Helper()
+		h := *s.job
+		h.entries, h.statements, h.scopes, h.chunks = slices.Clone(h.entries), slices.Clone(h.statements), slices.Clone(h.scopes), slices.Clone(h.chunks)
+		change(&h)
+		out, g, err := s.replayed(&h)
+		if codeOf(err) != want {
+			t.Errorf("without %s: Replay = %v, want %q", what, err, want)
+		}
+		if changed := want == integrity && (out == nil || out.Result == nil || len(out.Result.Missing) == 0); changed && len(g.Standing()) == 0 {
+			t.Errorf("without %s: nothing stands still", what)
+		}
+	}
+	last := ledger.Position{}
+	for n, e := range s.job.entries {
+		check(fmt.Sprintf("entry %d", n), integrity, func(h *held) { h.entries = slices.Delete(h.entries, n, n+1) })
+		check(fmt.Sprintf("entry %d and what follows", n), map[bool]string{true: integrity}[n > 0], func(h *held) {
+			if n > 0 { // a run without an open is none
+				h.entries, h.at = h.entries[:n], last
+			}
+		})
+		last = ledger.Position{Count: int64(n + 1), Last: e.ID}
+		check(fmt.Sprintf("the body of entry %d", n), integrity, func(h *held) {
+			x := *e
+			x.Body = nil
+			h.entries[n] = &x
+		})
+		o, err := ledger.Parse(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range e.Parts {
+			want := integrity
+			switch name := o.Att[i].Name; {
+			case o.Kind == ledger.KindOpen && strings.HasPrefix(name, "snapshot."):
+				want = snapshot
+			case o.Kind == ledger.KindDecision && name == job.OutputContent:
+				want = output
+			case o.Kind == ledger.KindOpen || o.Kind == ledger.KindCall || o.Kind == ledger.KindOutcome:
+				continue // withheld: nothing that a replay asks for
+			}
+			check(fmt.Sprintf("the content %s of entry %d", o.Att[i].Name, n), want, func(h *held) {
+				x := *e
+				x.Parts = slices.Clone(e.Parts)
+				x.Parts[i] = blob.Part{Scope: p.Scope, Salt: p.Salt}
+				h.entries[n] = &x
+			})
+		}
+	}
+	heads := 0
+	for _, st := range s.job.statements {
+		if st.Type == ledger.HeadType {
+			heads++
+		}
+	}
+	for n, st := range s.job.statements {
+		want := integrity
+		if st.Type == ledger.HeadType && n < heads-1 {
+			want = "" // the last one covers what it covered
+		}
+		check(fmt.Sprintf("statement %d, %s", n, st.Type), want, func(h *held) { h.statements = slices.Delete(h.statements, n, n+1) })
+	}
+	for n, sc := range s.job.scopes {
+		if !slices.ContainsFunc(s.job.chunks, func(c chunk) bool { return c.scope == sc.ID }) {
+			continue
+		}
+		check("the key of scope "+sc.ID, integrity, func(h *held) { h.scopes = slices.Delete(h.scopes, n, n+1) })
+	}
+	for n, c := range s.job.chunks {
+		h := *s.job
+		h.chunks = slices.Delete(slices.Clone(h.chunks), n, n+1)
+		if _, _, err := s.replayed(&h); !slices.Contains([]string{integrity, snapshot, output}, codeOf(err)) {
+			t.Errorf("without chunk %s: Replay = %v, want one of the codes of what is missing", c.id, err)
+		}
+	}
+}
+
+// The governance under which a job began is needed too.
+func TestAMissingGovernanceIsAnIntegrityFailure(t *testing.T) {
+	t.Parallel()
+	s := newRig(t).stands(lone)
+	runner := s.over(s.job.copied(t))
+	_, err := runner.Replay(context.Background(), on(s.run, production))
+	wantCode(t, err, job.ErrIntegrity)
+	if !strings.Contains(err.Error(), "missing: the governance ledger "+string(s.governance.run)) {
+		t.Errorf("Replay = %v, want it to name the ledger", err)
+	}
+	// Nor does one that was begun in its place stand in for it.
+	if _, err := jobs.OpenGovernance(context.Background(), runner.Config, s.keys, ""); err != nil {
+		t.Fatal(err)
+	}
+	_, err = runner.Replay(context.Background(), on(s.run, production))
+	wantCode(t, err, job.ErrIntegrity)
 }

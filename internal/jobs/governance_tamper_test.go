@@ -227,11 +227,9 @@ func (r *rig) distrusts(what string, s *rewritten, run ledger.RunID, code fault.
 	if fault.CodeOf(err) != fault.Code(jobs.ErrGovernance) || !names(err, code) {
 		r.t.Errorf("%s: OpenGovernance = %v %q, want %s because of %v", what, err, details(err), jobs.ErrGovernance, code)
 	}
-	for _, mode := range []job.Mode{job.Audit, job.Reexecute, job.Production} {
-		out, err := runner.Replay(ctx, jobs.ReplayRequest{Run: run, Mode: mode})
-		if fault.CodeOf(err) != fault.Code(job.ErrIntegrity) || out != nil {
-			r.t.Errorf("%s: a %s replay = %+v, %v; want INTEGRITY_FAILURE, and none", what, mode, out, err)
-		}
+	out, err := runner.Replay(ctx, jobs.ReplayRequest{Run: run}) // whoever asks, in whatever mode: it is not looked at
+	if fault.CodeOf(err) != fault.Code(job.ErrIntegrity) || out != nil {
+		r.t.Errorf("%s: a replay = %+v, %v; want INTEGRITY_FAILURE, and none", what, out, err)
 	}
 	if n := int64(len(s.entries)); n != int64(before) {
 		r.t.Errorf("%s: %d entries were written", what, n-int64(before))
@@ -426,26 +424,6 @@ func TestGovernanceThatWasCutOffIsFound(t *testing.T) {
 	if _, err := r.over(s).Replay(context.Background(), on(run, production)); !strings.Contains(err.Error(), "is not in the store any more") {
 		t.Errorf("Replay = %v", err)
 	}
-}
-
-// Whatever byte of the governance ledger is flipped, nobody may replay.
-func TestAnyFlippedByteOfTheGovernanceStopsReplays(t *testing.T) {
-	t.Parallel()
-	r, run, gov := governed(t)
-	step, flips := 8*stride, 0
-	if *every {
-		step = 1
-	}
-	for k, o := range r.objects(gov) {
-		for at := k % step; at < o.size; at += step {
-			flips++
-			out, err := r.over(o.with(at)).Replay(context.Background(), on(run, production))
-			if codeOf(err) != job.ErrIntegrity.Error() || out != nil {
-				t.Fatalf("byte %d of %s (object %d): Replay = %v, want INTEGRITY_FAILURE, and none", at, o.name, k, err)
-			}
-		}
-	}
-	t.Logf("%d flips", flips)
 }
 
 // The ledger outlives its head keys: what a key vouched for that was revoked

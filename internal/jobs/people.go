@@ -37,6 +37,51 @@ func (r *Runner) Vote(ctx context.Context, id ledger.RunID, verb govern.Verb, a 
 	})
 }
 
+// VoteOn answers a request that stood in the governance snapshot when the job
+// began, by the beginning of its id. The job goes on here with what it was at.
+func (r *Runner) VoteOn(ctx context.Context, id ledger.RunID, request string, verb govern.Verb, a Act) (*Result, error) {
+	return r.tell(ctx, id, func(t *run) (input, error) {
+		q, err := prefixed(t.watch.m.Standing(), job.ActionRequest.ID, request, "request")
+		if err != nil {
+			return input{}, err
+		}
+		roster, tenant, err := t.people(ctx, r.Config.Store)
+		if err != nil {
+			return input{}, err
+		}
+		need := q.Requirement(tenant)
+		actor, act, err := signAct(&r.Config, r.Keys, roster, a, verb, q.Matter(), need.Roles...)
+		if err == nil {
+			_, err = roster.Readmit(act, need)
+		}
+		after, timeErr := t.since(ctx, r, ledger.KindOpen)
+		return input{ledger.KindApproval, job.InputVote, actor, canon.Object(
+			canon.M("act", act), canon.M("after", canon.Int(q.Elapsed+after)), canon.M("request_id", canon.String(q.ID())))}, errors.Join(err, timeErr)
+	})
+}
+
+// Override sets the trust of a node in a job that is not over, and its status
+// if it names one. It takes an admin, or one of the council.
+func (r *Runner) Override(ctx context.Context, id ledger.RunID, node string, o job.Override, a Act) (*Result, error) {
+	return r.tell(ctx, id, func(t *run) (input, error) {
+		roster, tenant, err := t.people(ctx, r.Config.Store)
+		if err != nil {
+			return input{}, err
+		}
+		need := job.OverrideRequirement(t.watch.job, tenant)
+		m, err := o.Matter(t.watch.job, node)
+		if err != nil {
+			return input{}, err
+		}
+		actor, act, err := signAct(&r.Config, r.Keys, roster, a, govern.Approve, m, need.Roles...)
+		if err == nil {
+			_, err = roster.Readmit(act, need)
+		}
+		return input{ledger.KindApproval, job.InputOverride, actor, canon.Object(
+			canon.M("act", act), canon.M("node_id", canon.String(node)), canon.M("override", o.Value()))}, err
+	})
+}
+
 // Elapse tells a job that waits how long it has waited, so that what nobody
 // answered in time expires.
 func (r *Runner) Elapse(ctx context.Context, id ledger.RunID) (*Result, error) {
@@ -120,12 +165,17 @@ func (t *run) people(ctx context.Context, store drive.Store) (govern.Roster, str
 // waited returns for how many seconds the request that waits has done so, by
 // the times in the headers.
 func (t *run) waited(ctx context.Context, r *Runner) (int64, error) {
+	return t.since(ctx, r, ledger.KindPendingApproval)
+}
+
+// since returns how many seconds ago the last entry of a kind was written.
+func (t *run) since(ctx context.Context, r *Runner, kind ledger.Kind) (int64, error) {
 	since := r.Config.Now()
 	for o, err := range drive.NewReader(r.Config.Store, t.id).All(ctx) {
 		if err != nil {
 			return 0, err
 		}
-		if o.Kind == ledger.KindPendingApproval {
+		if o.Kind == kind {
 			at, err := time.Parse(time.RFC3339Nano, o.T)
 			if err != nil {
 				return 0, fault.Wrap(ErrNotTaken, "jobs.waited", err, "the time of entry %d", o.N)

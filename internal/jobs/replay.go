@@ -11,6 +11,7 @@ import (
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/kernel/blob"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -173,10 +174,27 @@ func (r *Runner) subject(ctx context.Context, run ledger.RunID, broken bool) (*S
 	switch {
 	case broken && err != nil:
 		return &Stored{Run: run, Snapshots: map[job.Kind]string{}}, nil
+	case broken:
+		err := r.doubt(ctx, s)
+		return s, err
 	case !broken && err == nil && !s.Done:
 		return nil, fault.New(ErrUnfinished, "jobs.Replay", "job %s is not over", run)
 	}
 	return s, err
+}
+
+// doubt looks to it that the halt of a job that was changed is recorded where it
+// is looked for: a tenant that nobody knows is believed only if the governance
+// ledger under which the job began is not here either.
+func (r *Runner) doubt(ctx context.Context, s *Stored) error {
+	known, err := governances(ctx, r.Config.Store, s.Tenant)
+	if err == nil && len(known) == 0 && s.Governance.Run != "" {
+		if o, err := drive.NewReader(r.Config.Store, s.Governance.Run).Open(ctx, 0); err == nil && o.Body.Get("engine").Str() == EngineGovernance {
+			s.Tenant = o.Data().Get("tenant").Str()
+		}
+	}
+	s.Governance, s.Last = ledger.Ref{}, ledger.Ref{}
+	return err
 }
 
 // replaying is one replay.
@@ -189,8 +207,8 @@ type replaying struct {
 	audit *drive.Session
 	again *rerun // nil: no agent runs
 
-	checked job.Step // the verification of the ledger
-	broken  error    // what it has found
+	checked []job.Step // the verification of the ledgers
+	broken  error      // what it has found of that of the job
 	out     *Replayed
 }
 
@@ -345,8 +363,10 @@ func (p *replaying) run(ctx context.Context) error {
 
 func (p *replaying) replay(ctx context.Context, begun time.Time) (*job.Result, error) {
 	result := &job.Result{JobID: p.job.JobID, Mode: p.q.Mode}
-	if err := p.step(ctx, p.checked); err != nil {
-		return result, err
+	for _, s := range p.checked {
+		if err := p.step(ctx, s); err != nil {
+			return result, err
+		}
 	}
 	if p.broken != nil {
 		result.Code, result.Halt, result.Affected = fault.CodeOf(p.broken), true, p.job.Subjects()
@@ -399,30 +419,97 @@ func (p *replaying) mock(it job.Rerun) ([]byte, bool) {
 // there. What is absent is not judged here. Broken is INTEGRITY_FAILURE with
 // what was found; the error is for what cannot be told.
 func (r *Runner) verify(ctx context.Context, run ledger.RunID) (step job.Step, broken, err error) {
-	if _, err := r.Config.Store.At(ctx, run); err != nil {
+	return r.look(ctx, run, "verify_ledger", "the ledger of the job", nil)
+}
+
+// governed checks the governance ledgers that a replay stands on: those of the
+// tenant, and the one that the job began under. One of them that was changed,
+// or that is gone, is INTEGRITY_FAILURE: who may ask and what stands still is
+// not known, so that nothing is replayed until it is as it was. Nothing can be
+// recorded in it either.
+func (r *Runner) governed(ctx context.Context, s *Stored) (steps []job.Step, err error) {
+	const op = "jobs.Replay"
+	runs, err := governances(ctx, r.Config.Store, s.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	list := []ledger.RunID{}
+	if s.Governance.Run != "" {
+		list = append(list, s.Governance.Run)
+	}
+	for _, x := range runs {
+		list = append(list, x.run)
+	}
+	slices.Sort(list)
+	for _, run := range slices.Compact(list) {
+		var expect *ledger.Ref
+		if run == s.Governance.Run {
+			expect = &s.Governance
+		}
+		step, broken, err := r.look(ctx, run, "verify_governance", "the governance ledger "+string(run), expect)
+		switch {
+		case errors.Is(err, ledger.ErrNotFound):
+			return nil, fault.New(job.ErrIntegrity, op, "missing: the governance ledger %s, under which the job began", run).With("missing: governance " + string(run))
+		case err != nil || broken != nil:
+			return nil, errors.Join(broken, err)
+		}
+		steps = append(steps, step)
+	}
+	return steps, nil
+}
+
+// look checks a ledger. It must hold the entry that is expected, if one is, and
+// acts in it must be those of who was on its roster then.
+func (r *Runner) look(ctx context.Context, run ledger.RunID, name, what string, expect *ledger.Ref) (step job.Step, broken, err error) {
+	at, err := r.Config.Store.At(ctx, run)
+	if err != nil {
 		return step, nil, err
 	}
-	step = job.Step{Name: "verify_ledger", Subject: string(run)}
+	step = job.Step{Name: name, Subject: string(run)}
 	lost := false
-	report, err := archive.VerifyRun(ctx, lenient{r.Config.Store, &lost}, run, &archive.VerifyOptions{Partial: true, Level: new(ledger.Level)})
-	if err == nil && lost {
-		err = misled(ctx, r.Config.Store, run)
-	}
+	looked := lenient{r.Config.Store, map[string]*blob.Scope{}, &lost}
+	report, err := archive.VerifyRun(ctx, looked, run, &archive.VerifyOptions{Partial: true, Level: new(ledger.Level), Expect: &at, Check: Check})
 	var f *ledger.Finding
 	if err == nil {
 		f = ledger.First(report.Phases)
 	}
+	for _, further := range []func() error{
+		func() error { return holds(ctx, r.Config.Store, expect) },
+		func() error { return whole(ctx, r.Config.Store, run, at) },
+		func() error {
+			if !lost {
+				return nil
+			}
+			return misled(ctx, r.Config.Store, run)
+		},
+	} {
+		if err == nil && f == nil {
+			err = further()
+		}
+	}
 	switch {
 	case f != nil:
 		step.Expected, step.Found = f.Expected, f.Found
-		broken = fault.New(job.ErrIntegrity, "jobs.Replay", "the ledger of the job: %s", f.Msg).With("entry: "+canon.Int(f.N).String(), "code: "+f.Code.Error())
+		broken = fault.New(job.ErrIntegrity, "jobs.Replay", "%s: %s", what, f.Msg).With("entry: "+canon.Int(f.N).String(), "code: "+f.Code.Error())
 	case err != nil && unreadable(err):
-		broken = fault.Wrap(job.ErrIntegrity, "jobs.Replay", err, "the ledger of the job cannot be read")
+		broken = fault.Wrap(job.ErrIntegrity, "jobs.Replay", err, "%s cannot be read", what)
 	case err != nil:
 		return step, nil, err
 	}
 	step.Code = fault.CodeOf(broken)
 	return step, broken, nil
+}
+
+// holds refuses a run that does not hold an entry in its place.
+func holds(ctx context.Context, store drive.Store, ref *ledger.Ref) error {
+	if ref == nil {
+		return nil
+	}
+	o, err := drive.NewReader(store, ref.Run).Open(ctx, ref.N)
+	if err == nil && o.ID != ref.ID || errors.Is(err, ledger.ErrNotFound) {
+		return fault.New(job.ErrIntegrity, "jobs.Replay", "run %s does not hold the entry %d that the job names", ref.Run, ref.N)
+	}
+	return err
 }
 
 // unreadable reports whether an error is about what is stored, and not about

@@ -1,17 +1,24 @@
 package jobs_test
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/reprise-dev/reprise/engine/job"
+	"github.com/reprise-dev/reprise/internal/archive"
+	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/jobs"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/govern"
 	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/replay"
 )
+
+// misroutedDiff is the canonical diff of [rig.misrouted].
+const misroutedDiff = `{"differences":[{"pointer":"/selected_agent","recorded":"agent:nobody_v1","replayed":"agent:alpha_v1"}],"profile":"mace-fixed9"}`
 
 // spec: M-90, M-58
 func TestREPLAY01_ProductionReplayOfAKeptJobEquals(t *testing.T) {
@@ -33,7 +40,7 @@ func TestREPLAY01_ProductionReplayOfAKeptJobEquals(t *testing.T) {
 // Each step of the replay is an entry of an audit run that is sealed, and the
 // request and its result are signed or recorded in the governance ledger.
 //
-// spec: M-22, M-59, M-82, M-106, M-111
+// spec: M-22, M-59, M-82, M-106
 func TestReplayIsRecorded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -46,7 +53,7 @@ func TestReplayIsRecorded(t *testing.T) {
 		t.Errorf("the governance ledger holds %v, want %v", got, want)
 	}
 	names := r.audit(out.Audit)
-	if int64(len(names)-3) != out.Result.Steps+1 { // its open, result and seal; the ledger was verified before
+	if int64(len(names)-3) != out.Result.Steps+2 { // its open, result and seal; two ledgers were verified before
 		t.Errorf("the audit holds %d entries for %d steps", len(names), out.Result.Steps)
 	}
 	q := r.governance().Requests()
@@ -75,7 +82,7 @@ func TestREPLAY02_MissingSnapshotFails(t *testing.T) {
 	}
 }
 
-// spec: M-92, M-50, M-83, M-84
+// spec: M-92, M-83
 func TestREPLAY03_ChangedSnapshotFailsAndHalts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -92,6 +99,91 @@ func TestREPLAY03_ChangedSnapshotFailsAndHalts(t *testing.T) {
 	_, err = r.replay(on(res.Run, jobs.ReplayRequest{}))
 	wantCode(t, err, govern.ErrHalted)
 	r.sound(r.governance().Run())
+}
+
+// A snapshot whose ledger is whole and whose own signature does not fit halts
+// alone, and with it every job that stands on it; others go on. The event says
+// in which job it was found.
+//
+// spec: M-50, M-84
+func TestHaltBindsToTheAffectedSnapshot(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	res := r.done(birds)
+	other := r.done(strings.Replace(birds, "seed: s1", "seed: seed-0001", 1))
+	forged := r.forge(res, nil, func(c *ledger.Content) {
+		if c.Name == "snapshot.router" {
+			at := bytes.Index(c.Bytes, []byte(`"mac":"`)) + len(`"mac":"`)
+			c.Bytes = slices.Clone(c.Bytes)
+			c.Bytes[at] = "10"[(c.Bytes[at]-'0')%2] // another hexadecimal digit
+		}
+	})
+	id := res.Log.Snapshots[2]
+	out, err := r.replay(on(forged, production))
+	wantCode(t, err, job.ErrIntegrity)
+	if !slices.Equal(out.Result.Affected, []string{id}) {
+		t.Errorf("affected = %v, want the router snapshot %s", out.Result.Affected, id)
+	}
+	var subjects []string
+	for _, h := range r.governance().Standing() {
+		subjects = append(subjects, h.Subject)
+	}
+	if !slices.Equal(subjects, []string{id}) {
+		t.Errorf("the halts are about %v, want %s", subjects, id)
+	}
+	found := 0
+	for o, err := range r.governance().Entries(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Body.Get("name").Str() == "INTEGRITY_FAILURE" {
+			if found++; o.Data().Get("job_id").Str() != res.JobID || o.Data().Get("snapshot_id").Str() != id {
+				t.Errorf("the event says %s, want the job %s and the snapshot %s", o.Data(), res.JobID, id)
+			}
+		}
+	}
+	if found != 1 {
+		t.Errorf("%d events INTEGRITY_FAILURE, want one", found)
+	}
+	_, err = r.replay(on(res.Run, production))
+	wantCode(t, err, govern.ErrHalted) // it stands on the same snapshot
+	if _, err := r.replay(on(other.Run, production)); err != nil {
+		t.Errorf("Replay of a job with other snapshots = %v", err)
+	}
+}
+
+// What a replay has recorded stays as it is: its audit takes nothing more, and
+// whatever is changed in it is found.
+//
+// spec: M-111
+func TestAuditOfAReplayIsImmutable(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	res := r.done(birds)
+	out, err := r.replay(on(res.Run, production))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := drive.Resume(ctx, r.Config, out.Audit, drive.Opening{}); codeOf(err) != drive.ErrSealed.Error() {
+		t.Errorf("Resume of the audit = %v, want %v", err, drive.ErrSealed)
+	}
+	kept := r.kept(out.Audit)
+	before := len(kept.entries)
+	if _, err := r.replay(on(res.Run, production)); err != nil || len(r.kept(out.Audit).entries) != before {
+		t.Errorf("a second replay wrote into the audit of the first: %v", err)
+	}
+	for k, o := range kept.objects() {
+		if !strings.Contains(o.name, "entry") {
+			continue
+		}
+		for at := k % max(1, min(97, o.size)); at < o.size; at += 97 {
+			v, err := archive.VerifyRun(ctx, apart{Store: r.store, job: o.with(at), run: out.Audit}, out.Audit, &archive.VerifyOptions{Roots: r.keys.Roots()})
+			if err == nil && v.Verdict == replay.Verified {
+				t.Errorf("byte %d of the %s was changed, and the audit verifies", at, o.name)
+			}
+		}
+	}
 }
 
 // What is halted goes on after a decision of an admin or of the council, which is
@@ -228,7 +320,7 @@ func TestREPLAY07_MocksStandInAndTakeTheAuthority(t *testing.T) {
 	wantCode(t, err, job.ErrReplayMode)
 }
 
-// spec: M-94, M-63, M-70, M-97
+// spec: M-94, M-63, M-70
 func TestREPLAY05_ResealedLogWithAnotherRouterOutputDiverges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -239,9 +331,8 @@ func TestREPLAY05_ResealedLogWithAnotherRouterOutputDiverges(t *testing.T) {
 		t.Fatalf("divergences = %+v, want the first alone", out.Result.Divergences)
 	}
 	diff, encErr := canon.Encode(out.Result.Divergences[0].Diff, canon.MACEFixed9)
-	const want = `{"differences":[{"pointer":"/selected_agent","recorded":"agent:nobody_v1","replayed":"agent:alpha_v1"}],"profile":"mace-fixed9"}`
-	if encErr != nil || string(diff) != want {
-		t.Errorf("the diff is %s, %v; want %s", diff, encErr, want)
+	if encErr != nil || string(diff) != misroutedDiff {
+		t.Errorf("the diff is %s, %v; want %s", diff, encErr, misroutedDiff)
 	}
 	if !slices.Contains(r.audit(out.Audit), jobs.EventDivergence) {
 		t.Errorf("the audit has no %s", jobs.EventDivergence)
@@ -279,7 +370,10 @@ func TestREPLAY06_ForceContinueTakesAdminAndCouncil(t *testing.T) {
 			continue
 		}
 		if err != nil || got.Authoritative() || len(got.Result.Divergences) == 0 {
-			t.Errorf("Replay = %+v, %v; want it to end, without authority", got.Result, err)
+			t.Fatalf("Replay = %+v, %v; want it to end, without authority", got.Result, err)
+		}
+		if diff, err := canon.Encode(got.Result.Divergences[0].Diff, canon.MACEFixed9); err != nil || string(diff) != misroutedDiff {
+			t.Errorf("the diff is %s, %v; want %s", diff, err, misroutedDiff)
 		}
 	}
 	r.sound(r.governance().Run())

@@ -10,6 +10,7 @@ import (
 	"github.com/reprise-dev/reprise/internal/keys"
 	"github.com/reprise-dev/reprise/internal/live"
 	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/det"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
@@ -72,8 +73,11 @@ type Result struct {
 	Status  string
 	Waiting string             // what it waits for, if it is not done
 	Pending *job.ActionRequest // what the council is asked for, if that is it
-	Log     *job.Log           // once it is done
-	Last    ledger.Ref
+	// Standing are the requests that the governance snapshot held as open, as
+	// they stand now.
+	Standing []job.ActionRequest
+	Log      *job.Log // once it is done
+	Last     ledger.Ref
 
 	// Archive is the place that the job file names for its archive; empty: none.
 	Archive     string
@@ -172,8 +176,8 @@ func seal(j *Job, spec *job.Spec, key job.Key) (job.Set, error) {
 	for _, kind := range job.Kinds() {
 		content := j.Contents[kind]
 		if kind == job.KindGovernance {
-			content = council(content, spec)
-			if _, err := job.ParseGovernance(content); err != nil {
+			var err error
+			if content, err = requests(council(content, spec), spec); err != nil {
 				return job.Set{}, err
 			}
 		}
@@ -211,6 +215,30 @@ func council(v canon.Value, spec *job.Spec) canon.Value {
 		v = v.With("super_admins", names(ids))
 	}
 	return v
+}
+
+// requests makes requests of what the file asks for in few words: {action,
+// payload, origin, justification}. Those that are whole stay as they are.
+func requests(v canon.Value, spec *job.Spec) (canon.Value, error) {
+	rules, err := job.ParseGovernance(v)
+	if err != nil {
+		return v, err
+	}
+	seed := det.Seed("governance:" + string(spec.Seed))
+	for i, e := range rules.Requests {
+		if e.Has("request_id") {
+			continue
+		}
+		q, err := rules.Request(seed, job.NewStamp(seed, int64(i), job.EventRequested), job.NewRequest{
+			Ledger: "governance:" + spec.ID, Origin: e.Get("origin").Str(), Action: e.Get("action").Str(),
+			Payload: e.Get("payload"), Justification: e.Get("justification").Str(),
+		})
+		if err != nil {
+			return v, err
+		}
+		rules.Requests[i] = q.Value()
+	}
+	return rules.Value(), nil
 }
 
 // Resume goes on with a job that waits, or whose process was killed.
@@ -354,7 +382,7 @@ func (r *Runner) goOn(ctx context.Context, t *run) (*Result, error) {
 // result says where a run stands.
 func (t *run) result(st drive.State) *Result {
 	m := t.watch.m
-	res := &Result{Run: t.id, JobID: t.watch.job, Done: st.Done, Waiting: st.Waiting, Status: "waiting", Archive: t.archive}
+	res := &Result{Run: t.id, JobID: t.watch.job, Done: st.Done, Waiting: st.Waiting, Status: "waiting", Archive: t.archive, Standing: m.Standing()}
 	if q, ok := m.Pending(); ok {
 		res.Pending = &q
 	}

@@ -20,7 +20,7 @@ import (
 // A model that fails is routed around; the answers of the other one are in the
 // journal, from which a replay takes them when the model is gone.
 //
-// spec: M-21
+// spec: M-19, M-21
 func TestModelsAnswerFromTheJournal(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

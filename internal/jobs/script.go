@@ -53,7 +53,7 @@ func (r *reader) script(n yamlfile.Node, node string) error {
 	}
 	s := scripted{node: node}
 	for _, e := range items {
-		line, err := e.Section("text", "confidence", "deliverable", "tokens_used", "wm_inserts", "references", "requests", "fail", "timeout")
+		line, err := e.Section("text", "confidence", "deliverable", "tokens_used", "wm_inserts", "references", "requests", "reads", "fail", "timeout")
 		if err != nil {
 			return err
 		}

@@ -296,6 +296,22 @@ func TestDataSubjectReplayShowsToAdminsOnRecord(t *testing.T) {
 	}
 }
 
+// What was not persisted is missing for a data subject too, by the code that it
+// has for everybody.
+func TestDataSubjectReplayOfWhatWasNotPersisted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.enrol("ada", govern.Admin)
+	res := r.start(strings.Replace(private, "persist: always", "persist: never", 1))
+	q := jobs.ReplayRequest{Run: res.Run, DSR: true, Mode: job.Audit}
+	q.By.As = "ada"
+	out, err := r.replay(q)
+	wantCode(t, err, job.ErrMissingOutput)
+	if out != nil && len(out.Shown) > 0 {
+		t.Errorf("shown is %+v", out.Shown)
+	}
+}
+
 // Jobs of one seed at the same time, whatever their clocks and zones say, write
 // the same log, byte for byte: every id in it is the same.
 func TestOneSeedGivesOneLog(t *testing.T) {

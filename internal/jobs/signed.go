@@ -43,6 +43,7 @@ func (r *Runner) replaying(ctx context.Context, q ReplayRequest) (*replaying, er
 	if err := q.check(); err != nil {
 		return nil, err
 	}
+	q.Rerun = slices.DeleteFunc(slices.Clone(q.Rerun), func(name string) bool { return name == RerunNone })
 	checked, broken, err := r.verify(ctx, q.Run)
 	if err != nil {
 		return nil, err
@@ -58,6 +59,10 @@ func (r *Runner) replaying(ctx context.Context, q ReplayRequest) (*replaying, er
 	if err != nil {
 		return nil, err
 	}
+	steps, err := r.governed(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	if q.Approval != "" {
 		// An approval is good for one request, by whatever part of its id it is
 		// named.
@@ -65,7 +70,7 @@ func (r *Runner) replaying(ctx context.Context, q ReplayRequest) (*replaying, er
 			q.Approval = other.ID
 		}
 	}
-	return &replaying{r: r, q: q, job: s, g: g, checked: checked, broken: broken, out: &Replayed{Mode: q.Mode}}, nil
+	return &replaying{r: r, q: q, job: s, g: g, checked: append([]job.Step{checked}, steps...), broken: broken, out: &Replayed{Mode: q.Mode}}, nil
 }
 
 // unjudged is what a replay is refused with where nobody can tell who may ask for

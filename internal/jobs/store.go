@@ -17,7 +17,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
-	ksign "github.com/reprise-dev/reprise/kernel/sign"
+	"github.com/reprise-dev/reprise/kernel/sign"
 )
 
 // opens yields the opens of the runs of an engine, newest first. A run whose
@@ -54,6 +54,7 @@ type Stored struct {
 	Replayable bool
 	Missing    []string
 	Last       ledger.Ref
+	Governance ledger.Ref // where the governance of its tenant stood when it began; zero: nowhere
 }
 
 // List yields the jobs of a store, newest first.
@@ -88,6 +89,9 @@ func stored(ctx context.Context, store drive.Store, o *ledger.Opened) (*Stored, 
 	}
 	for _, k := range job.Kinds() {
 		s.Snapshots[k] = d.Get(k.Field()).Str()
+	}
+	if ref, err := ledger.ParseRef(o.Body.Get("refs").Get("governance")); err == nil {
+		s.Governance = ref
 	}
 	at, err := store.At(ctx, o.Run)
 	if err != nil {
@@ -211,19 +215,91 @@ func gone(err error) bool {
 }
 
 // lenient is a store in which a chunk that is not there is withheld: whether it
-// should be there is not for the verification of a ledger to say.
+// should be there is not for the verification of a ledger to say. What is there
+// must be named by the key of its scope.
 type lenient struct {
 	drive.Store
-	lost *bool // whether one was asked for
+	keys map[string]*blob.Scope // nil: there is none
+	lost *bool                  // whether a chunk was asked for that is not there
+}
+
+func (s lenient) key(ctx context.Context, scope string) (*blob.Scope, error) {
+	if k, known := s.keys[scope]; known {
+		return k, nil
+	}
+	found, err := s.Scope(ctx, scope, nil)
+	switch {
+	case gone(err):
+		s.keys[scope] = nil
+	case err != nil:
+		return nil, err
+	default:
+		s.keys[scope] = &found
+	}
+	return s.keys[scope], nil
 }
 
 func (s lenient) Get(ctx context.Context, scope string, id canon.Digest) ([]byte, error) {
+	const op = "jobs.lenient"
 	b, err := s.Store.Get(ctx, scope, id)
-	if gone(err) {
+	switch {
+	case gone(err):
 		*s.lost = true
-		return nil, fault.Wrap(ledger.ErrAbsent, "jobs.lenient", err, "chunk %s", id)
+		return nil, fault.Wrap(ledger.ErrAbsent, op, err, "chunk %s", id)
+	case err != nil:
+		return nil, err
 	}
-	return b, err
+	k, err := s.key(ctx, scope)
+	switch {
+	case err != nil:
+		return nil, err
+	case k == nil:
+		return nil, fault.New(job.ErrIntegrity, op, "chunk %s is there, and the key of its scope %.80q is not", id, scope)
+	case canon.MAC(k.Key[:], b) != id:
+		return nil, fault.New(job.ErrIntegrity, op, "chunk %s is not named by its bytes and the key of its scope %.80q", id, scope)
+	}
+	return b, nil
+}
+
+// whole refuses a run that lacks what nobody may take from it: the body of an
+// entry; the manifests without which nobody can check its heads; the head that
+// covers the end of a sealed run, if there are keys for heads.
+func whole(ctx context.Context, store drive.Store, run ledger.RunID, at ledger.Position) error {
+	n := int64(0)
+	for e, err := range store.Read(ctx, run, 0) {
+		switch {
+		case err != nil:
+			return err
+		case e.Body == nil:
+			return fault.New(job.ErrIntegrity, "jobs.Replay", "the body of entry %d is not there", n)
+		}
+		n++
+	}
+	heads, manifests := int64(0), 0
+	for s, err := range store.Statements(ctx, run, ledger.HeadType) {
+		if err != nil {
+			return err
+		}
+		heads = max(heads, s.Count)
+	}
+	for _, err := range store.Statements(ctx, run, sign.ManifestType) {
+		if err != nil {
+			return err
+		}
+		manifests++
+	}
+	switch {
+	case manifests == 0 && heads > 0:
+		return fault.New(job.ErrIntegrity, "jobs.Replay", "the run has signed heads, and no manifest of the keys that signed them")
+	case manifests > 0 && heads < at.Count:
+		last, err := drive.NewReader(store, run).Open(ctx, at.Count-1)
+		if err != nil || last.Kind != ledger.KindSeal {
+			return err // heads follow within a second
+		}
+		return fault.New(job.ErrIntegrity, "jobs.Replay", "the last signed head covers %d of %d entries", heads, at.Count)
+	default:
+		return nil
+	}
 }
 
 // search looks into a store for why chunks that entries lead to are not there.
@@ -365,12 +441,12 @@ func ReadLog(ctx context.Context, store drive.Store, run ledger.RunID) (*job.Log
 }
 
 // ReadKey reads a public key: 64 hexadecimal digits, or a file in PEM form.
-func ReadKey(path, text string) (ksign.PublicKey, error) {
+func ReadKey(path, text string) (sign.PublicKey, error) {
 	if raw, err := hex.DecodeString(text); err == nil && len(raw) == 32 {
-		return ksign.ParseKey(raw)
+		return sign.ParseKey(raw)
 	}
 	if _, err := os.Stat(path); err != nil {
-		return ksign.PublicKey{}, fault.New(ErrFile, "jobs.ReadKey", "%q is neither a public key of 64 hexadecimal digits nor a file", text)
+		return sign.PublicKey{}, fault.New(ErrFile, "jobs.ReadKey", "%q is neither a public key of 64 hexadecimal digits nor a file", text)
 	}
 	return keys.ReadPublicFile(path)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/reprise-dev/reprise/kernel/blob"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/ledger"
-	"github.com/reprise-dev/reprise/store/memory"
 )
 
 // altered is a store whose entries and chunks of one run are read otherwise
@@ -118,10 +117,11 @@ func (r *rig) changed(n int64, name string) drive.Store {
 	})
 }
 
-// forge writes a job a second time, as somebody can who holds all keys.
-func (r *rig) forge(res *jobs.Result, edit func(*job.Log)) ledger.RunID {
+// forge writes a job a second time, as somebody can who holds all keys. The
+// contents of its open are for opening to change, if it is not nil.
+func (r *rig) forge(res *jobs.Result, edit func(*job.Log), opening func(*ledger.Content)) ledger.RunID {
 	r.t.Helper()
-	run, err := jobstest.Forge(context.Background(), r.Runner, res.Run, edit)
+	run, err := jobstest.Forge(context.Background(), r.Runner, res.Run, edit, opening)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -131,11 +131,12 @@ func (r *rig) forge(res *jobs.Result, edit func(*job.Log)) ledger.RunID {
 
 // misrouted forges the first decision of a job.
 func (r *rig) misrouted(res *jobs.Result) ledger.RunID {
-	return r.forge(res, jobstest.Misroute)
+	return r.forge(res, jobstest.Misroute, nil)
 }
 
 // apartFrom returns the store of a job as it is there, with everything else in a
-// store of its own.
-func (*rig) apartFrom(run ledger.RunID, s drive.Store) drive.Store {
-	return apart{Store: memory.New(nil), job: s, run: run}
+// store of its own, which holds the governance that the job began under.
+func (r *rig) apartFrom(run ledger.RunID, s drive.Store) drive.Store {
+	r.t.Helper()
+	return apart{Store: r.kept(r.governance().Run()).copied(r.t), job: s, run: run}
 }

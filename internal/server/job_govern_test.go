@@ -98,7 +98,7 @@ func TestREPLAY06_OverHTTP(t *testing.T) {
 	r.enrol("ada", govern.Admin)
 	r.enrol("operator", govern.Operator, govern.Admin)
 	res := r.start(keptJob) // its governance snapshot says who the council is
-	forged, err := jobstest.Forge(t.Context(), r.runner, res.Run, jobstest.Misroute)
+	forged, err := jobstest.Forge(t.Context(), r.runner, res.Run, jobstest.Misroute, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,13 +13,16 @@ import (
 
 // Forge writes a job a second time with another reflective log, and every
 // signature as it should be, as somebody can who holds all keys. What is wrong
-// with it is found by comparing only.
-func Forge(ctx context.Context, r *jobs.Runner, run ledger.RunID, edit func(*job.Log)) (ledger.RunID, error) {
+// with it is found by comparing only. The log is for edit to change, and the
+// contents of the open are for opening; either may be nil.
+func Forge(ctx context.Context, r *jobs.Runner, run ledger.RunID, edit func(*job.Log), opening func(*ledger.Content)) (ledger.RunID, error) {
 	l, _, err := jobs.ReadLog(ctx, r.Config.Store, run)
 	if err != nil {
 		return "", err
 	}
-	edit(l)
+	if edit != nil {
+		edit(l)
+	}
 	k, err := r.Keys.Server()
 	if err != nil {
 		return "", err
@@ -43,6 +46,11 @@ func Forge(ctx context.Context, r *jobs.Runner, run ledger.RunID, edit func(*job
 		}
 		switch o.Kind {
 		case ledger.KindOpen:
+			for i := range contents {
+				if opening != nil {
+					opening(&contents[i])
+				}
+			}
 			s, err = drive.Open(ctx, r.Config, drive.Opening{Engine: job.Engine, Mode: "run", Title: "forged", Data: o.Data(), Contents: contents})
 		case ledger.KindDecision, ledger.KindPendingApproval:
 			err = s.Decide(ctx, ledger.Decision{Kind: o.Kind, Body: o.Body.Without("att", "refs", "scope"), Contents: contents})

@@ -1,0 +1,4 @@
+package cli
+
+// RunAt is [Run] under a clock.
+var RunAt = run
