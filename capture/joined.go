@@ -76,7 +76,8 @@ type level struct {
 }
 
 const (
-	maxHeldBack = 1 << 20 // bytes of messages
+	maxHeldBack = 1 << 20   // bytes of messages
+	maxLine     = 256 << 10 // bytes of a message whose texts are joined with those of others
 	maxFields   = 10_000
 )
 
@@ -358,6 +359,7 @@ type lines struct {
 	j      joined
 	rest   *replacer
 	part   []byte // of a line
+	long   bool   // the line is so long that it is not looked at as one
 	arrays bool   // what is no array is one document, of which no field comes in parts
 	whole  bool   // it is one
 	array  bool
@@ -377,14 +379,25 @@ func (l *lines) write(dst, p []byte, last bool) []byte {
 		if l.whole {
 			break
 		}
-		l.part = append(l.part, p[:max(n, -n)]...)
-		p = p[max(n, -n):]
-		if n > 0 {
+		now := p[:max(n, -n)]
+		p = p[len(now):]
+		switch {
+		case l.long && len(l.j.queue) == 0:
+			dst = l.rest.write(dst, now, false)
+		case l.long:
+			l.j.add(&message{raw: bytes.Clone(now)})
+		case n > 0:
+			l.part = append(l.part, now...)
 			l.take()
-		} else if len(l.part) > maxHeldBack { // no line of any protocol
-			l.j.add(&message{raw: l.part})
-			l.part = nil
+		default:
+			if l.part = append(l.part, now...); len(l.part) > maxLine { // no message of a few letters
+				l.long = true
+				l.j.add(&message{raw: l.part})
+				l.part = nil
+			}
 		}
+		l.long = l.long && n < 0
+		dst = l.give(dst, false)
 	}
 	if l.whole {
 		dst = l.rest.write(dst, l.part, false)
@@ -394,6 +407,14 @@ func (l *lines) write(dst, p []byte, last bool) []byte {
 	if last && len(l.part) > 0 {
 		l.take()
 	}
+	if !last {
+		return dst
+	}
+	return l.rest.write(l.give(dst, true), nil, true)
+}
+
+// give appends the messages of which everything is decided.
+func (l *lines) give(dst []byte, last bool) []byte {
 	for m := l.j.next(last); m != nil; m = l.j.next(last) {
 		json, changed := m.json()
 		if !changed {
@@ -403,9 +424,6 @@ func (l *lines) write(dst, p []byte, last bool) []byte {
 		dst = l.rest.write(dst, m.raw[:m.at], false)
 		dst = l.rest.write(dst, json, false)
 		dst = l.rest.write(dst, m.raw[m.end:], false)
-	}
-	if last {
-		dst = l.rest.write(dst, nil, true)
 	}
 	return dst
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -78,7 +79,11 @@ func (b *bedrock) stream(ctx context.Context, text string) (any, error) {
 			s.Tokens = int64(aws.ToInt32(e.Value.Usage.OutputTokens))
 		}
 	}
-	return s, events.Err()
+	err = events.Err()
+	if errors.Is(err, net.ErrClosed) && s.Tokens > 0 {
+		err = nil // the SDK has read the last event, hung up itself, and at times reports that
+	}
+	return s, err
 }
 
 func (*bedrock) tools(context.Context, bool) (any, error) {
