@@ -243,17 +243,16 @@ func TestHaltIsClearedByAnAdminOrTheCouncil(t *testing.T) {
 				_, err := r.replay(jobs.ReplayRequest{Run: res.Run, Mode: mode})
 				wantCode(t, err, govern.ErrHalted)
 			}
-			for _, as := range []string{"oscar", "olga"} {
-				for _, h := range r.governance().Standing() {
-					_, err := r.governance().Clear(ctx, h.Subject, true, jobs.Act{As: as})
+			g := r.governance()
+			before = g.Last().N
+			for _, h := range g.Standing() {
+				for _, as := range []string{"oscar", "olga"} {
+					_, err := g.Clear(ctx, h.Subject, true, jobs.Act{As: as})
 					wantCode(t, err, govern.ErrRole)
 				}
-			}
-			before = r.governance().Last().N
-			for _, h := range r.governance().Standing() {
 				for i, as := range out.who {
 					name, no := strings.CutPrefix(as, "-")
-					if st, err := r.governance().Clear(ctx, h.Subject, !no, jobs.Act{As: name}); st != out.states[i] || err != nil {
+					if st, err := g.Clear(ctx, h.Subject, !no, jobs.Act{As: name}); st != out.states[i] || err != nil {
 						t.Fatalf("%s, cleared by %s: the word of %s makes it %s, %v; want %s", in.name, out.by, as, st, err, out.states[i])
 					}
 				}
