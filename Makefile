@@ -16,7 +16,7 @@ help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
 check: race lint fuzz ## all that a change must pass beside test: race, lint, generated files, modules, arm64, every flipped bit, short fuzz
-	REPRISE_EXHAUSTIVE=1 go test -run 'FlippedBit|EveryFlip' ./kernel/bundle ./internal/archive ./internal/jobs
+	REPRISE_EXHAUSTIVE=1 go test -timeout 30m -run 'FlippedBit|EveryFlip' ./kernel/bundle ./internal/archive ./internal/jobs
 	go run ./internal/gen/gendiff && go mod tidy -diff && go mod verify
 	go run ./internal/gen/nofuse
 

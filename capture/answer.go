@@ -44,7 +44,7 @@ func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 		h.broken(w, err)
 		return
 	}
-	if rec := h.p.o.Record; rec != nil && a.broke == "" && x.Record() != nil && r.Method == http.MethodGet && strings.HasPrefix(a.headers.Get("Content-Type"), "text/event-stream") {
+	if rec := h.p.o.Record; rec != nil && a.broke.by == "" && x.Record() != nil && r.Method == http.MethodGet && strings.HasPrefix(a.headers.Get("Content-Type"), "text/event-stream") {
 		// A stream of what a server says of its own accord went on beside
 		// other calls. It ends when those have come, not before.
 		a.hold = func() { rec.Journal.await(r.Context(), h.p.at.Path(), x.Record().Outcome.N) }
@@ -68,7 +68,8 @@ type recording struct {
 	body     []byte
 	parts    []drive.Part
 	resized  bool // the body is not as long as it was
-	broke    string
+	broke    broken
+	early    []canon.Value // what was said before
 	after    time.Duration // what it took, where nobody knows when its parts came
 	hold     func()        // waits before the end; may be nil
 }
@@ -80,10 +81,10 @@ func (h *handler) recorded(ctx context.Context, to route, c *effect.Call, x *dri
 	}
 	a := &recording{
 		status: int(status), headers: http.Header{}, trailers: http.Header{}, resized: len(o.Redacted) > 0,
-		broke: o.Data.Get("broke").Str(),
+		broke: brokenOf(o.Data), early: o.Data.Get("informational").Elems(),
 	}
-	if o.Status == effect.Interrupted && a.broke == "" {
-		a.broke = byUpstream
+	if o.Status == effect.Interrupted && a.broke.by == "" {
+		a.broke.by = byUpstream
 	}
 	if err := addHeaders(a.headers, o.Data.Get("headers")); err != nil {
 		return nil, err
@@ -162,10 +163,17 @@ func (a *recording) give(w http.ResponseWriter, r *http.Request, pace float64) {
 	if pace > 0 && a.after > 0 && !sleep(r.Context(), time.Duration(float64(a.after)/pace)) {
 		panic(http.ErrAbortHandler)
 	}
+	for _, e := range a.early {
+		header := http.Header{}
+		code, _ := e.Get("status").AsInt()
+		if code > http.StatusSwitchingProtocols && code < http.StatusOK && addHeaders(header, e.Get("headers")) == nil {
+			inform(w, int(code), header)
+		}
+	}
 	out := w.Header()
 	maps.Copy(out, a.headers)
 	exactly(out)
-	if out["Content-Length"] != nil && a.resized && a.broke == "" && r.Method != http.MethodHead {
+	if out["Content-Length"] != nil && a.resized && a.broke.by == "" && r.Method != http.MethodHead {
 		out["Content-Length"] = []string{strconv.Itoa(len(a.body))} // stand-ins have other lengths
 	}
 	for name := range a.trailers {
@@ -179,16 +187,16 @@ func (a *recording) give(w http.ResponseWriter, r *http.Request, pace float64) {
 		}
 		a.hold()
 	}
-	if a.broke != "" {
+	if a.broke.by != "" {
 		if f, ok := w.(http.Flusher); ok {
 			f.Flush()
 		}
-		if a.broke == byClient && r.Method == http.MethodGet {
+		if a.broke.by == byClient && r.Method == http.MethodGet {
 			// The upstream would have gone on: an event stream is held open
 			// until the client leaves it, as it did.
 			<-r.Context().Done()
 		}
-		panic(http.ErrAbortHandler)
+		hangUp(w, a.broke)
 	}
 	for name, values := range a.trailers {
 		out[http.TrailerPrefix+name] = values

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -69,17 +70,21 @@ type changed struct {
 }
 
 // change returns what is changed in a request, or nil if nothing is to be.
-func (h *handler) change(r *http.Request, to route, body []byte) *changed {
+func (h *handler) change(ctx context.Context, r *http.Request, to route, b *body) (*changed, error) {
 	set := h.p.o.Set
 	if len(set) == 0 || to.kind != KindModel || to.upgrade != "" {
-		return nil
+		return nil, nil
 	}
 	ch := &changed{did: make([]bool, len(set))}
+	body, err := b.memory(ctx)
+	if err != nil {
+		return nil, err
+	}
 	plain := body
 	if coding := r.Header.Get("Content-Encoding"); coding != "" {
-		p, ok := plainOf(coding, body, h.p.o.MaxRequest)
+		p, ok := plainOf(coding, body, h.p.o.MaxWhole)
 		if !ok {
-			return ch
+			return ch, nil
 		}
 		plain = p
 	}
@@ -114,7 +119,7 @@ func (h *handler) change(r *http.Request, to route, body []byte) *changed {
 	if touched {
 		ch.body = []byte(doc.String())
 	}
-	return ch
+	return ch, nil
 }
 
 // maxNoted bounds a value that the call's data repeats: the request has it in
@@ -169,6 +174,18 @@ func (c *changed) apply(out *http.Request) {
 	delete(out.Header, "Content-Digest")
 	if out.Header["Content-Length"] != nil {
 		out.Header["Content-Length"] = []string{strconv.Itoa(len(c.body))}
+	}
+}
+
+// reader returns a reader of the request as it is sent.
+func (c *changed) reader(b *body) io.Reader {
+	switch {
+	case c != nil && c.body != nil:
+		return bytes.NewReader(c.body)
+	case b.large != nil:
+		return b.reader()
+	default:
+		return bytes.NewReader(b.b)
 	}
 }
 

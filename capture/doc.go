@@ -11,7 +11,7 @@
 // exchange of the session:
 //
 //	call     class, kind (model, mcp, http), name, data {headers, method, upstream, url}, content "request"
-//	outcome  status, data {headers, status, transfer, trailers, broke}, contents "response" and "timing"
+//	outcome  status, data {headers, informational, status, transfer, trailers, broke, reset}, contents "response" and "timing"
 //
 // A request is read whole and is in the ledger before it is sent on; a call
 // that may change something is durable before. A part of an answer is staged
@@ -56,21 +56,43 @@
 // caller's credential, in the call's cred, keeps a recording made with one
 // credential from answering for another.
 //
-// BUG: a body with a content coding is stored as it came; secrets within it
-// are found only if the coding is gzip, deflate or zstd and the body is not
-// streamed. A secret that a model spells over several events of a stream is
-// not found, because no event holds it.
+// A secret that a model spells over many messages of a stream is found, because
+// the texts of one field of all messages are looked at as one; a message in
+// which a secret may begin is held back from the record, never from the client.
+// Bodies with a content coding are looked at behind it, and coded anew if a
+// secret is in there. What was taken out is named in redacted: such a body is
+// not byte for byte the one that came. A coding behind which nobody could look
+// is named in unscanned.
 //
-// BUG: frames that carry no message (pings and pongs) are passed on and not
-// recorded, and what is offered to compress messages is taken out of the
+// BUG: a compressed answer that streams is recorded when it has ended: if the
+// recorder is killed before, the record has none of its bytes. A secret that is
+// spelled over several messages of a WebSocket is not found, because each is
+// passed on when it is recorded.
+//
+// # Large requests
+//
+// A request of more than 1 MB is not held in memory. It could not stand in the
+// spool either, because its secrets would be on the disk. So it is put aside in
+// a scratch file, encrypted with a key that only this process has (see
+// internal/scratch), and read from there three times: to be matched, to be
+// stored without its secrets, and to be sent. Of its JSON only what stands
+// beside long texts is held, so that the normalisers see it; the key is the one
+// that it would have in memory. Where too much stands beside, or a normaliser
+// needs the whole, [Options] bound it: [ErrWhole].
+//
+// # Pings
+//
+// Pings and pongs of a socket are recorded with the time at which they came,
+//
+//	event    name "websocket.control", refs {call}, data {after, before, dir, op}, content "message"
+//
+// as evidence that a side was there. Those of the upstream come again in a
+// replay. When a client sends its own is left to its clock: they are answered
+// when they come, and their absence is no divergence.
+//
+// BUG: what is offered to compress messages of a socket is taken out of the
 // handshake. A branch does not go on in the middle of a socket: one that is
 // not closed in the history is asked for anew.
-//
-// # Within another run
-//
-// [RunWithin] puts the proxies around a program whose calls belong to a run that
-// somebody else writes, such as an agent of a job: they stand under the call
-// that the program is, and their contents in the scope of that boundary.
 //
 // # Stdio servers
 //

@@ -47,7 +47,7 @@ const (
 	shimProtocol = "reprise-mcp/1"
 	modeLive     = "live"
 	modeReplay   = "replay"
-	maxFrame     = DefaultMaxRequest
+	maxFrame     = DefaultMaxWhole
 )
 
 // ErrShim means that a shim and its recorder do not understand each other, or
@@ -359,7 +359,7 @@ func (c *channel) give(ctx context.Context, m *rpc, x *drive.Exchange) error {
 func (c *channel) missed(ctx context.Context, m *rpc, call *effect.Call, why error) error {
 	data := canon.Object(canon.M("code", canon.String(fault.CodeOf(why).Error())))
 	if rec := c.p.o.Record; rec != nil {
-		if n, err := rec.near(ctx, c.p.rules, c.p.at.Path(), call); err == nil && n != nil {
+		if n, err := rec.near(ctx, c.p.rules, c.p.at.Path(), call, formNow(c.p.rules, call, nil)); err == nil && n != nil {
 			data = data.With("nearest", canon.Object(
 				canon.M("entry", canon.Int(n.Record.Call.N)), canon.M("name", canon.String(n.Record.Name)), canon.M("differences", pointers(n.Where)),
 			))

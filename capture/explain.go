@@ -219,7 +219,7 @@ const maxExplained = 2000
 
 // nearest is near over many more calls, and also those that answered already.
 func (r *Recorded) nearest(ctx context.Context, now *rules, c *effect.Call, q Request) (*Nearest, error) {
-	form, _ := now.normal(c.Kind, q.Body)
+	form := formOf(now, c.Kind, q.Body)
 	var best *Nearest
 	for _, rec := range r.Journal.nearest(effect.Key{Match: c.Match, Path: q.Path}, c, maxExplained) {
 		if rec.Call == q.Self {

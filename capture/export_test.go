@@ -1,11 +1,18 @@
 package capture
 
 import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"io"
 	"net/http"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/reprise-dev/reprise/internal/scratch"
+	"github.com/reprise-dev/reprise/kernel/canon"
 )
 
 // RedactParts redacts a text that comes in parts.
@@ -25,10 +32,10 @@ func RedactHeader(r *Redactor, name, value string) string {
 }
 
 // Coded codes a body.
-func Coded(coding string, b []byte) ([]byte, error) { return coded(coding, b) }
+func Coded(coding string, b []byte) ([]byte, error) { return code(coding, b, true) }
 
 // PlainOf decodes a body.
-func PlainOf(coding string, b []byte) ([]byte, bool) { return plainOf(coding, b, DefaultMaxRequest) }
+func PlainOf(coding string, b []byte) ([]byte, bool) { return plainOf(coding, b, DefaultMaxWhole) }
 
 // Form returns what the match key of a body is taken of with the built-in
 // normalisers.
@@ -106,4 +113,74 @@ func Redirected(command, env, flags []string, dir string) (ups, start []string, 
 		start = append(start, kv)
 	}
 	return ups, start, nil
+}
+
+// Taken is what becomes of a request.
+type Taken struct {
+	Form   canon.Digest // of what the key is taken of
+	Norms  []string
+	Stored []byte
+	Names  []string
+	Blind  bool
+	Left   int // bytes that were held of it
+}
+
+// TakeHeld takes a request as one that is held.
+func TakeHeld(list []Normaliser, s Setting, red *Redactor, kind, coding string, body []byte) (Taken, error) {
+	r, err := newRules(list, s)
+	if err != nil {
+		return Taken{}, err
+	}
+	safe, err := red.safe(coding, body, DefaultMaxWhole)
+	if err != nil {
+		return Taken{}, err
+	}
+	form, norms := r.normal(kind, safe.plain)
+	return Taken{Form: canon.SHA256(form), Norms: norms, Stored: safe.stored, Names: safe.names, Blind: safe.blind}, nil
+}
+
+// TakeLarge takes a request as one that is not held, of which at most so many
+// bytes may be held.
+func TakeLarge(list []Normaliser, s Setting, red *Redactor, kind, coding string, body []byte, whole int64, dir string) (t Taken, err error) {
+	r, err := newRules(list, s)
+	if err != nil {
+		return t, err
+	}
+	fresh := func() (*scratch.File, error) { return scratch.Create(dir, rand.Reader) }
+	g := &large{fresh: fresh, room: NewRoom(whole), whole: whole}
+	if g.file, err = fresh(); err != nil {
+		return t, err
+	}
+	defer g.file.Close()
+	defer g.drop()
+	if _, err := g.file.Write(body); err != nil {
+		return t, err
+	}
+	if err := g.read(context.Background(), coding, red, r, DefaultMaxRequest); err != nil {
+		return t, err
+	}
+	t.Left = len(g.left)
+	if t.Form, t.Norms, err = g.form(r, kind); err != nil {
+		return t, err
+	}
+	var out bytes.Buffer
+	err = g.give(&out)
+	t.Stored, t.Names, t.Blind = out.Bytes(), g.names, g.blind
+	return t, err
+}
+
+// WholeCharacters returns where a long text is cut at the latest.
+func WholeCharacters(b []byte) int { return whole(b) }
+
+// Resign signs a request anew; payload is the digest of its body, or empty if
+// it has none.
+func Resign(r *http.Request, asked string, keys []AWSKey, payload string) error {
+	if payload != "" {
+		r.Header.Set(awsPayload, payload)
+		defer r.Header.Del(awsPayload)
+	}
+	if r.Host == "" {
+		r.Host = r.URL.Host
+	}
+	return resign(r, asked, keys, func() (io.Reader, error) { return strings.NewReader(""), nil })
 }

@@ -34,12 +34,18 @@ func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Re
 	up, leave := context.WithCancel(ctx)
 	defer leave()
 	defer context.AfterFunc(r.Context(), func() { time.AfterFunc(h.p.o.Grace, leave) })()
-	out := h.outgoing(up, r, b)
+	early := informing{w: w, red: h.p.o.Redactor}
+	out := h.outgoing(early.listen(up), r, b)
 	if ch != nil {
 		h.p.sets.made(ch)
 		ch.apply(out)
 	}
+	if err := resign(out, r.Host, h.p.o.AWSKeys, func() (io.Reader, error) { return ch.reader(b), nil }); err != nil {
+		h.unreachable(ctx, w, r, x, err)
+		return
+	}
 	resp, err := h.p.out.RoundTrip(out)
+	said := early.stop()
 	if err != nil {
 		h.unreachable(ctx, w, r, x, err)
 		return
@@ -50,7 +56,9 @@ func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Re
 		a.refuse(ctx)
 		return
 	}
-	a.head = a.outcomeHead()
+	if a.head = a.outcomeHead(); said != nil {
+		a.head = a.head.With("informational", canon.Array(said...))
+	}
 	a.pass(ctx)
 }
 
@@ -92,11 +100,15 @@ func (h *handler) outgoing(ctx context.Context, r *http.Request, b *body) *http.
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		ContentLength: r.ContentLength, Trailer: r.Trailer,
 	}
-	if len(b.b) > 0 || r.ContentLength < 0 {
-		b.mu.Lock()
-		b.holders++
-		b.mu.Unlock()
-		out.Body = &sending{r: bytes.NewReader(b.b), b: b}
+	if !b.empty() || r.ContentLength < 0 {
+		b.hold()
+		s := &sending{b: b}
+		if b.large == nil {
+			s.r = bytes.NewReader(b.b)
+		} else {
+			s.r = b.reader()
+		}
+		out.Body = s
 	}
 	return out.WithContext(ctx)
 }
@@ -111,7 +123,7 @@ func basic(u *url.Userinfo) string {
 // sending is a request body on its way to the upstream.
 type sending struct {
 	mu sync.Mutex // the transport may close it while it reads
-	r  *bytes.Reader
+	r  io.Reader
 	b  *body
 }
 
@@ -132,7 +144,6 @@ func (s *sending) Close() error {
 	s.r = nil
 	s.mu.Unlock()
 	if open {
-		s.b.leave()
 		s.b.release()
 	}
 	return nil
@@ -242,12 +253,13 @@ func exactly(h http.Header) {
 func (a *answering) short(ctx context.Context, body []byte, timing ...ledger.Content) {
 	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: a.names}
 	if len(body) > 0 {
-		stored, names, err := a.h.p.o.Redactor.answer(a.resp.Header, body, DefaultMaxRequest)
+		s, err := a.h.p.o.Redactor.answer(a.resp.Header, body, DefaultMaxWhole, false)
 		if err != nil {
 			a.lost(ctx, err)
 		}
-		o.Redacted = join(o.Redacted, names)
-		o.Contents = append([]ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: stored}}, timing...)
+		o.Redacted = join(o.Redacted, s.names)
+		o.Data = a.seen(o.Data, s.blind)
+		o.Contents = append([]ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: s.stored}}, timing...)
 	}
 	if err := a.x.End(ctx, o); err != nil {
 		a.h.broken(a.w, err)
@@ -255,6 +267,15 @@ func (a *answering) short(ctx context.Context, body []byte, timing ...ledger.Con
 	}
 	a.begin()
 	_, _ = a.w.Write(body)
+}
+
+// seen says in the data of an outcome if nobody could look behind the coding
+// of the answer.
+func (a *answering) seen(data canon.Value, blind bool) canon.Value {
+	if !blind {
+		return data
+	}
+	return data.With(unscanned, canon.String(strings.ToValidUTF8(a.resp.Header.Get("Content-Encoding"), "\uFFFD")))
 }
 
 func join(a, b []string) []string {
@@ -283,12 +304,15 @@ func (a *answering) held(ctx context.Context) {
 	}
 	// The bytes that came before the answer broke off go to the client, and
 	// then it breaks off for the client too.
-	red := a.h.p.o.Redactor.cleaner(a.resp.Header)
-	stored := red.write(nil, b[:n], true)
+	how := a.breaker(err)
+	s, lost := a.h.p.o.Redactor.answer(a.resp.Header, b[:n], DefaultMaxWhole, true)
+	if lost != nil {
+		a.lost(ctx, lost)
+	}
 	o := effect.Outcome{
-		Status: effect.Interrupted, Redacted: join(a.names, red.found()),
-		Data:     a.head.With("broke", canon.String(a.breaker())),
-		Contents: []ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: stored}},
+		Status: effect.Interrupted, Redacted: join(a.names, s.names),
+		Data:     a.seen(how.note(a.head), s.blind),
+		Contents: []ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: s.stored}},
 	}
 	if err := a.x.End(ctx, o); err != nil {
 		a.h.broken(a.w, err)
@@ -296,16 +320,7 @@ func (a *answering) held(ctx context.Context) {
 	}
 	a.begin()
 	_, _ = a.w.Write(b[:n])
-	a.flush()
-	panic(http.ErrAbortHandler)
-}
-
-// breaker says who broke the answer off.
-func (a *answering) breaker() string {
-	if a.r.Context().Err() != nil {
-		return byClient
-	}
-	return byUpstream
+	hangUp(a.w, how)
 }
 
 func (a *answering) flush() {
@@ -329,21 +344,23 @@ func (a *answering) stream(ctx context.Context) {
 	defer parts.Put(buf)
 	a.begin()
 	a.flush()
-	red := a.h.p.o.Redactor.cleaner(a.resp.Header)
+	rec, err := a.recorder(st)
+	if err != nil {
+		a.lost(ctx, err)
+	}
+	defer rec.close()
 	heard := newOverhearing(&a.to, a.resp.Header.Get("Content-Type"))
 	left := a.resp.ContentLength
-	var stored, last []byte
-	var broke string
+	var last []byte
+	var broke broken
 	gone := false // the client is; what still comes is recorded
-	for broke == "" {
+	for broke.by == "" {
 		n, err := a.resp.Body.Read(*buf)
 		if n > 0 {
 			p := (*buf)[:n]
 			heard.write(p)
-			if stored = red.write(stored[:0], p, false); len(stored) > 0 {
-				if _, err := st.Write(stored); err != nil {
-					a.lost(ctx, err)
-				}
+			if err := rec.write(p); err != nil {
+				a.lost(ctx, err)
 			}
 			if left >= 0 {
 				if left -= int64(n); left == 0 {
@@ -361,17 +378,15 @@ func (a *answering) stream(ctx context.Context) {
 			break
 		}
 		if err != nil {
-			broke = a.breaker()
+			broke = a.breaker(err)
 		}
 	}
-	if stored = red.write(stored[:0], nil, true); len(stored) > 0 {
-		if _, err := st.Write(stored); err != nil {
-			a.lost(ctx, err)
-		}
+	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: a.names}
+	if broke.by != "" {
+		o.Status, o.Data = effect.Interrupted, broke.note(a.head)
 	}
-	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: join(a.names, red.found())}
-	if broke != "" {
-		o.Status, o.Data = effect.Interrupted, a.head.With("broke", canon.String(broke))
+	if err := rec.end(&o, broke.by != ""); err != nil {
+		a.lost(ctx, err)
 	}
 	if t := a.h.p.o.Redactor.headers(a.resp.Trailer, nil, nil); len(t) > 0 {
 		o.Data = o.Data.With("trailers", canon.Array(t...))
@@ -382,8 +397,8 @@ func (a *answering) stream(ctx context.Context) {
 	if err := a.x.End(ctx, o); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take this for an answer
 	}
-	if broke != "" || gone {
-		panic(http.ErrAbortHandler)
+	if broke.by != "" || gone {
+		hangUp(a.w, broke)
 	}
 	_, _ = a.w.Write(last)
 	for name, values := range a.resp.Trailer {

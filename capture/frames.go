@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -14,22 +15,29 @@ type cleaner interface {
 	// write appends what comes of the next bytes to dst; with last, all of it.
 	write(dst, p []byte, last bool) []byte
 	found() []string
+	// held returns how many of the bytes that came are not decided yet.
+	held() int
 }
 
 func (r *replacer) found() []string { return r.names }
 
-// cleaner returns what replaces secrets in an answer with that header.
+func (r *replacer) held() int { return len(r.hold) }
+
+// cleaner returns what replaces secrets in an answer of that media type,
+// behind its coding.
 func (r *Redactor) cleaner(h http.Header) cleaner {
 	plain := r.stream()
-	if isEventStream(h) {
-		return &frames{r: r, rest: plain}
-	}
-	return plain
-}
-
-func isEventStream(h http.Header) bool {
 	typ, _, _ := strings.Cut(h.Get("Content-Type"), ";")
-	return strings.EqualFold(strings.TrimSpace(typ), protocol.EventStreamType) && h.Get("Content-Encoding") == ""
+	switch typ = strings.ToLower(strings.TrimSpace(typ)); {
+	case typ == protocol.EventStreamType:
+		return &frames{r: r, rest: plain, j: joined{f: plain.f}}
+	case typ == "application/json":
+		return &lines{rest: plain, j: joined{f: plain.f}, arrays: true}
+	case typ == "text/event-stream", strings.HasSuffix(typ, "ndjson"), strings.HasSuffix(typ, "jsonl"), strings.HasSuffix(typ, "json-seq"):
+		return &lines{rest: plain, j: joined{f: plain.f}}
+	default:
+		return plain
+	}
 }
 
 // frames replaces secrets in a binary event stream of AWS, frame by frame: a
@@ -38,13 +46,24 @@ func isEventStream(h http.Header) bool {
 // like any other bytes.
 type frames struct {
 	r      *Redactor
+	j      joined
 	hold   []byte
+	queued int // bytes of frames that wait
 	rest   *replacer
 	broken bool
 	names  []string
 }
 
-func (f *frames) found() []string { return join(f.names, f.rest.names) }
+// frame is what a message of a binary stream stands in.
+type frame struct {
+	raw   []byte
+	event protocol.Event
+	inner bool // the message is in base64, as of an invoked model
+}
+
+func (f *frames) found() []string { return join(join(f.names, f.j.names), f.rest.names) }
+
+func (f *frames) held() int { return len(f.hold) + f.queued + f.rest.held() }
 
 func (f *frames) write(dst, p []byte, last bool) []byte {
 	if f.broken {
@@ -53,7 +72,7 @@ func (f *frames) write(dst, p []byte, last bool) []byte {
 	f.hold = append(f.hold, p...)
 	at := 0
 	for {
-		e, n, err := protocol.NextEvent(f.hold[at:])
+		_, n, err := protocol.NextEvent(f.hold[at:])
 		if err != nil {
 			f.broken = true
 			break
@@ -61,14 +80,15 @@ func (f *frames) write(dst, p []byte, last bool) []byte {
 		if n == 0 {
 			break
 		}
-		if clean, ok := f.clean(&e); ok {
-			dst = clean.Append(dst)
-		} else {
-			dst = append(dst, f.hold[at:at+n]...)
-		}
+		f.take(append([]byte(nil), f.hold[at:at+n]...))
 		at += n
 	}
-	if f.broken || last {
+	end := f.broken || last
+	for m := f.j.next(end); m != nil; m = f.j.next(end) {
+		f.queued -= len(m.frame.raw)
+		dst = f.give(dst, m)
+	}
+	if end {
 		dst = f.rest.write(dst, f.hold[at:], last)
 		f.hold = nil
 		return dst
@@ -77,36 +97,67 @@ func (f *frames) write(dst, p []byte, last bool) []byte {
 	return dst
 }
 
-// clean returns the frame without secrets, if there are any. A chunk of an
-// invoked model carries its message in base64.
-func (f *frames) clean(e *protocol.Event) (*protocol.Event, bool) {
+// take takes a frame that is whole.
+func (f *frames) take(raw []byte) {
+	e, _, err := protocol.NextEvent(raw)
+	if err != nil {
+		return // it was read before
+	}
+	f.queued += len(raw)
+	fr := &frame{raw: raw, event: e}
+	m := &message{raw: e.Payload, end: len(e.Payload), frame: fr}
 	if v, err := canon.Parse(e.Payload); err == nil {
 		if inner, err := base64.StdEncoding.DecodeString(v.Get("bytes").Str()); err == nil && len(inner) > 0 {
-			if b, names := f.r.Bytes(inner); names != nil {
-				f.names = join(f.names, names)
-				v = v.With("bytes", canon.String(base64.StdEncoding.EncodeToString(b)))
-				b, names = f.r.Bytes([]byte(v.String()))
-				f.names = join(f.names, names)
-				return &protocol.Event{Headers: e.Headers, Payload: b}, true
-			}
+			m.raw, m.end, fr.inner = inner, len(inner), true
 		}
 	}
-	b, names := f.r.Bytes(e.Payload)
-	f.names = join(f.names, names)
-	return &protocol.Event{Headers: e.Headers, Payload: b}, names != nil
+	if !looksJSON(m.raw) {
+		m.at = m.end
+	}
+	f.j.add(m)
 }
 
-// answer returns what is stored of a whole answer, and the names of the
-// secrets that were in it.
-func (r *Redactor) answer(h http.Header, b []byte, limit int64) ([]byte, []string, error) {
-	if isEventStream(h) {
-		c := r.cleaner(h)
-		out := c.write(make([]byte, 0, len(b)), b, true)
-		if c.found() == nil {
-			return b, nil, nil
-		}
-		return out, c.found(), nil
+// give appends a frame without secrets.
+func (f *frames) give(dst []byte, m *message) []byte {
+	fr := m.frame
+	json := m.raw
+	changed := false
+	if m.at < m.end {
+		json, changed = m.json()
 	}
-	stored, _, names, err := r.safe(h.Get("Content-Encoding"), b, limit)
-	return stored, names, err
+	clean, names := f.r.Bytes(json)
+	f.names = join(f.names, names)
+	payload := clean
+	if fr.inner {
+		payload = fr.event.Payload
+		if changed || names != nil {
+			v, err := canon.Parse(payload)
+			if err == nil {
+				payload = []byte(v.With("bytes", canon.String(base64.StdEncoding.EncodeToString(clean))).String())
+			}
+		}
+		outer, more := f.r.Bytes(payload)
+		f.names = join(f.names, more)
+		payload, names = outer, join(names, more)
+	}
+	if !changed && names == nil {
+		return append(dst, fr.raw...)
+	}
+	e := protocol.Event{Headers: fr.event.Headers, Payload: payload}
+	return e.Append(dst)
+}
+
+// answer returns what is stored of a whole answer, or of one that broke off.
+func (r *Redactor) answer(h http.Header, b []byte, limit int64, broke bool) (safe, error) {
+	s, err := safely(h.Get("Content-Encoding"), b, limit, broke, func(p []byte) ([]byte, []string) {
+		c := r.cleaner(h)
+		out := c.write(make([]byte, 0, len(p)), p, true)
+		if names := c.found(); names != nil {
+			return out, names
+		}
+		return p, nil
+	})
+	// Recorders leave the header on what they have decoded: text hides nothing.
+	s.blind = s.blind && !utf8.Valid(b)
+	return s, err
 }

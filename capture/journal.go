@@ -206,11 +206,7 @@ const maxNear = 8
 
 // near returns the recorded call that comes nearest to c, or nil. It answers
 // nothing: it is for people.
-func (r *Recorded) near(ctx context.Context, rules *rules, path string, c *effect.Call) (*Nearest, error) {
-	var now []byte
-	if len(c.Contents) > 0 {
-		now, _ = rules.normal(c.Kind, behind(c.Data, c.Contents[0].Bytes))
-	}
+func (r *Recorded) near(ctx context.Context, rules *rules, path string, c *effect.Call, now formed) (*Nearest, error) {
 	var best *Nearest
 	for _, rec := range r.Journal.nearest(effect.Key{Path: path, Match: c.Match}, c, maxNear) {
 		n, err := r.compare(ctx, rules, c, rec, now)
@@ -225,26 +221,26 @@ func (r *Recorded) near(ctx context.Context, rules *rules, path string, c *effec
 }
 
 // compare says where a recorded call differs from c, whose form is now.
-func (r *Recorded) compare(ctx context.Context, rules *rules, c *effect.Call, rec *effect.Record, now []byte) (*Nearest, error) {
+func (r *Recorded) compare(ctx context.Context, rules *rules, c *effect.Call, rec *effect.Record, now formed) (*Nearest, error) {
 	o, err := r.Reader.Ref(ctx, rec.Call)
 	if err != nil {
 		return nil, err
 	}
-	var then []byte
-	if i := o.Attachment(RequestName); i >= 0 {
-		b, err := r.Reader.Bytes(ctx, o, i)
-		if err != nil {
-			return nil, err
-		}
-		then, _ = r.rules(rules).normal(c.Kind, behind(o.Body.Get("data"), b))
+	then, err := formAt(ctx, r.Reader, o, r.rules(rules), c.Kind)
+	if err != nil {
+		return nil, err
 	}
-	return &Nearest{Record: rec, Where: differences(o.Body, c, then, now)}, nil
+	a, b, err := then.beside(now)
+	if err != nil {
+		return nil, err
+	}
+	return &Nearest{Record: rec, Where: differences(o.Body, c, a, b)}, nil
 }
 
 // behind returns what a recorded request holds behind its content coding.
 func behind(data canon.Value, b []byte) []byte {
 	if coding := data.Get("coding").Str(); coding != "" {
-		if p, ok := plainOf(coding, b, DefaultMaxRequest); ok {
+		if p, ok := plainOf(coding, b, DefaultMaxWhole); ok {
 			return p
 		}
 	}

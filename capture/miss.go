@@ -13,7 +13,7 @@ import (
 )
 
 // miss answers a request that got no answer. It was not forwarded.
-func (h *handler) miss(ctx context.Context, w http.ResponseWriter, to route, c *effect.Call, why error) {
+func (h *handler) miss(ctx context.Context, w http.ResponseWriter, to route, c *effect.Call, g *large, why error) {
 	switch fault.ClassOf(why) {
 	case fault.ClassDiverged, fault.ClassIntegrity, fault.ClassDenied:
 	default:
@@ -22,7 +22,7 @@ func (h *handler) miss(ctx context.Context, w http.ResponseWriter, to route, c *
 	}
 	more := []canon.Member{canon.M("call", canon.String(to.name))}
 	if rec := h.p.o.Record; rec != nil {
-		if n, err := rec.near(ctx, h.p.rules, h.p.at.Path(), c); err == nil && n != nil {
+		if n, err := rec.near(ctx, h.p.rules, h.p.at.Path(), c, formNow(h.p.rules, c, g)); err == nil && n != nil {
 			more = append(more, canon.M("nearest", canon.Object(
 				canon.M("entry", canon.Int(n.Record.Call.N)),
 				canon.M("name", canon.String(n.Record.Name)),

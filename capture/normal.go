@@ -295,12 +295,7 @@ func (r *rules) normal(kind string, body []byte) (form []byte, changed []string)
 	if r.setting != nil {
 		var names []string
 		body, names = r.setting.replace(body)
-		if slices.ContainsFunc(names, func(n string) bool { return n != "run" }) {
-			changed = append(changed, DateCwd)
-		}
-		if slices.Contains(names, "run") {
-			changed = append(changed, OwnRun)
-		}
+		changed = settled(names)
 	}
 	for _, t := range r.texts {
 		var some bool
@@ -316,6 +311,29 @@ func (r *rules) normal(kind string, body []byte) (form []byte, changed []string)
 	if !looksJSON(body) {
 		return body, changed
 	}
+	form, more, ok := r.json(kind, body)
+	changed = append(changed, more...)
+	if !ok {
+		return body, changed
+	}
+	return form, changed
+}
+
+// settled returns the ids of the normalisers that replaced the texts of these
+// names.
+func settled(names []string) (ids []string) {
+	if slices.ContainsFunc(names, func(n string) bool { return n != "run" }) {
+		ids = append(ids, DateCwd)
+	}
+	if slices.Contains(names, "run") {
+		ids = append(ids, OwnRun)
+	}
+	return ids
+}
+
+// json returns the canonical form of JSON without what the rules leave out; ok
+// is false if it is none.
+func (r *rules) json(kind string, body []byte) (form []byte, changed []string, ok bool) {
 	var hinted []rule
 	there := r.hints.in(body)
 	for _, k := range []string{"", kind} {
@@ -348,14 +366,12 @@ func (r *rules) normal(kind string, body []byte) (form []byte, changed []string)
 				}
 			}
 			if out, err := canon.Encode(v, canon.Foreign); err == nil {
-				return out, changed
+				return out, changed, true
 			}
 		}
 	}
-	if out, err := canon.Canonicalize(body); err == nil {
-		return out, changed
-	}
-	return body, changed
+	out, err := canon.Canonicalize(body)
+	return out, changed, err == nil
 }
 
 // maxBoundary is that of RFC 2046.
@@ -364,15 +380,23 @@ const maxBoundary = 70
 // withoutBoundary returns a form in which {boundary} stands for the boundary.
 // A body that does not begin and end as a form is none.
 func withoutBoundary(body []byte) ([]byte, bool) {
-	line, _, ok := bytes.Cut(body[:min(len(body), maxBoundary+4)], []byte("\r\n"))
-	if !ok || len(line) < 3 || !bytes.HasPrefix(line, []byte("--")) {
-		return nil, false
-	}
-	end := append(append([]byte("\r\n"), line...), "--"...)
-	if !bytes.HasSuffix(bytes.TrimSuffix(body, []byte("\r\n")), end) {
+	line, ok := boundaryLine(body)
+	if !ok || !endsForm(body, line) {
 		return nil, false
 	}
 	return bytes.ReplaceAll(body, line, []byte("--{boundary}")), true
+}
+
+// boundaryLine returns the line with which a form begins.
+func boundaryLine(body []byte) ([]byte, bool) {
+	line, _, ok := bytes.Cut(body[:min(len(body), maxBoundary+4)], []byte("\r\n"))
+	return line, ok && len(line) >= 3 && bytes.HasPrefix(line, []byte("--"))
+}
+
+// endsForm reports whether b ends as the form with that line.
+func endsForm(b, line []byte) bool {
+	end := append(append([]byte("\r\n"), line...), "--"...)
+	return bytes.HasSuffix(bytes.TrimSuffix(b, []byte("\r\n")), end)
 }
 
 func looksJSON(b []byte) bool {

@@ -45,7 +45,7 @@ func (p *Proxy) Take(ctx context.Context, upstream string, e *Past) error {
 		return fault.New(ErrUpstream, op, "there is no upstream %q", upstream)
 	}
 	h := &handler{p: p, u: u}
-	if err := e.Check(p.o.MaxRequest); err != nil {
+	if err := e.Check(min(p.o.MaxRequest, p.o.MaxWhole)); err != nil {
 		return err
 	}
 	r := e.request(ctx)
@@ -64,11 +64,13 @@ func (p *Proxy) Take(ctx context.Context, upstream string, e *Past) error {
 		o.Data = o.Data.With("trailers", canon.Array(t...))
 	}
 	if len(e.Response) > 0 {
-		red := p.o.Redactor.cleaner(e.ResponseHeader)
-		stored := red.write(make([]byte, 0, len(e.Response)), e.Response, true)
-		names := red.found()
-		o.Redacted = join(a.names, names)
-		o.Contents = []ledger.Content{{Name: ResponseName, Type: contentType(e.ResponseHeader), Bytes: stored}}
+		s, err := p.o.Redactor.answer(e.ResponseHeader, e.Response, DefaultMaxWhole, false)
+		if err != nil {
+			return err
+		}
+		o.Redacted = join(a.names, s.names)
+		o.Data = a.seen(o.Data, s.blind)
+		o.Contents = []ledger.Content{{Name: ResponseName, Type: contentType(e.ResponseHeader), Bytes: s.stored}}
 	}
 	if e.Evidence != nil {
 		o.Status, o.Code = effect.Error, e.Evidence
@@ -78,11 +80,11 @@ func (p *Proxy) Take(ctx context.Context, upstream string, e *Past) error {
 }
 
 // Check refuses what a proxy would not have taken: a head that no ledger body
-// holds, or a request over the limit; 0 is [DefaultMaxRequest].
+// holds, or a request over the limit; 0 is [DefaultMaxWhole].
 func (e *Past) Check(maxRequest int64) error {
 	const op = "capture.Check"
 	if maxRequest == 0 {
-		maxRequest = DefaultMaxRequest
+		maxRequest = DefaultMaxWhole
 	}
 	if headSize(e.Header)+len(e.URL.RawQuery)+len(e.URL.Path) > maxHead || headSize(e.ResponseHeader)+headSize(e.Trailer) > maxHead {
 		return fault.New(ErrTooLarge, op, "the head of a request or of an answer is over the limit of %d bytes", maxHead)

@@ -2,7 +2,6 @@ package capture
 
 import (
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -37,10 +36,12 @@ const (
 
 // Limits of the proxies, where options give none.
 const (
-	DefaultMaxRequest = 64 << 20
+	DefaultMaxRequest = 512 << 20
+	DefaultMaxWhole   = 64 << 20
 	DefaultGrace      = 250 * time.Millisecond
 	holdMax           = 256 << 10 // an answer up to this length is held until it is durable
 	partMax           = 64 << 10  // of one read of an answer that streams
+	maxLooks          = 4         // large requests that are looked at at a time; each takes memory for its parts
 )
 
 // Options are what may be chosen of a proxy. The zero value records with the
@@ -55,7 +56,8 @@ type Options struct {
 	Setting     Setting
 
 	MaxRequest int64             // bytes of one request; 0: [DefaultMaxRequest]
-	Room       *Room             // for large requests; nil: one of [DefaultRoom]
+	MaxWhole   int64             // bytes of a request that must be held to be matched; 0: [DefaultMaxWhole]
+	Room       *Room             // for such requests; nil: one of [DefaultRoom]
 	Transport  http.RoundTripper // nil: one that changes nothing
 
 	// Record is the run that calls are answered from, where the session's
@@ -76,6 +78,10 @@ type Options struct {
 	// Sockets says what becomes of requests for a WebSocket; empty:
 	// [SocketsAuto]. A replay must have what its record had.
 	Sockets Sockets
+
+	// AWSKeys are the keys with which requests to AWS are signed for their
+	// upstream.
+	AWSKeys []AWSKey
 
 	// Set is what is changed in requests to models that are made.
 	Set []Change
@@ -112,6 +118,8 @@ type Proxy struct {
 	ended    bool
 	busy     sync.WaitGroup // what is being recorded
 
+	looks chan struct{} // one for each large request that is looked at now
+
 	sets changes // what became of Options.Set
 
 	agent surrounded // under mu
@@ -138,6 +146,9 @@ func New(s *drive.Session, o Options) (*Proxy, error) {
 	if o.MaxRequest == 0 {
 		o.MaxRequest = DefaultMaxRequest
 	}
+	if o.MaxWhole == 0 {
+		o.MaxWhole = DefaultMaxWhole
+	}
 	if o.Room == nil {
 		o.Room = NewRoom(DefaultRoom)
 	}
@@ -155,7 +166,7 @@ func New(s *drive.Session, o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{s: s, at: s.Boundary, o: o, rules: rules, names: map[string]*Upstream{}, out: o.Transport, channels: map[string]int64{}, declined: map[string]bool{}, altered: map[string]int64{}}
+	p := &Proxy{s: s, at: s.Boundary, o: o, rules: rules, names: map[string]*Upstream{}, out: o.Transport, channels: map[string]int64{}, declined: map[string]bool{}, altered: map[string]int64{}, looks: make(chan struct{}, maxLooks)}
 	if _, under := o.Under.Place(); under {
 		p.at = o.Under
 	}
@@ -224,12 +235,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.socket(w, r)
 		return
 	}
-	body, err := readBody(w, r, h.p.o.MaxRequest, h.p.o.Room)
+	body, err := h.readBody(w, r)
 	if err != nil {
-		if fault.CodeOf(err) == ErrTooLarge {
-			problem(w, http.StatusRequestEntityTooLarge, ErrTooLarge, err.Error())
-		}
-		return // a client that broke off reads no answer
+		h.unread(w, err)
+		return
 	}
 	defer body.release()
 	if headSize(r.Header)+len(r.URL.RawQuery)+len(r.URL.Path) > maxHead {
@@ -238,25 +247,29 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// What the client gave up on is still recorded to its end.
 	ctx := context.WithoutCancel(r.Context())
-	to := routeOf(r, body.b)
-	call, err := h.call(r, to, body.b)
+	to, call, err := h.asked(ctx, r, body)
 	if err != nil {
-		h.broken(w, err)
+		h.unread(w, err)
 		return
 	}
 	if h.probe(ctx, w, r, &call) {
 		return
 	}
-	ch := h.change(r, to, body.b)
+	ch, err := h.change(ctx, r, to, body)
+	if err != nil {
+		h.unread(w, err)
+		return
+	}
 	if ch != nil {
 		call.Data = ch.note(call.Data)
 	}
-	x, err := h.p.at.Begin(ctx, call)
+	x, err := h.p.at.BeginLarge(ctx, call, body.content(r))
 	if err != nil {
 		body.keep() // a miss keeps the request for the report
-		h.miss(ctx, w, to, &call, err)
+		h.miss(ctx, w, to, &call, body.large, err)
 		return
 	}
+	body.matched()
 	if x.Live() {
 		// A large request must not be held while its answer comes.
 		call.Contents = nil
@@ -273,8 +286,46 @@ func (*handler) broken(w http.ResponseWriter, err error) {
 	problem(w, fault.ClassOf(err).HTTPStatus(), fault.CodeOf(err), "not recorded, so not sent: "+err.Error())
 }
 
+// asked returns what a request is taken for, and the call that it is.
+func (h *handler) asked(ctx context.Context, r *http.Request, b *body) (route, effect.Call, error) {
+	if b.large != nil {
+		return h.askedLarge(ctx, r, b.large)
+	}
+	to := routeOf(r, b.b)
+	call, err := h.call(r, to, b.b)
+	return to, call, err
+}
+
 // call returns the call that a request is, with secrets replaced.
 func (h *handler) call(r *http.Request, to route, body []byte) (effect.Call, error) {
+	return h.callOf(r, &to, func() (said, error) {
+		coding := r.Header.Get("Content-Encoding")
+		s, err := h.p.o.Redactor.safe(coding, body, h.p.o.MaxRequest)
+		if err != nil {
+			return said{}, err
+		}
+		form, norms := h.p.rules.normal(to.kind, s.plain)
+		out := said{digest: canon.SHA256(form), norms: norms, redacted: s.names, blind: s.blind, stored: s.stored}
+		if coding != "" && len(s.plain) > 0 && &s.plain[0] != &s.stored[0] {
+			out.coding = coding
+		}
+		return out, nil
+	})
+}
+
+// said is what a body says, as far as a call says it.
+type said struct {
+	digest   canon.Digest // of the form that the key is taken of
+	norms    []string
+	redacted []string
+	coding   string // behind which it was looked
+	blind    bool   // it has one behind which nobody could look
+	stored   []byte // nil of a large one
+}
+
+// callOf returns the call that a request is. Its body is looked at when it is
+// known which secrets its head holds; to may be settled by that.
+func (h *handler) callOf(r *http.Request, to *route, look func() (said, error)) (effect.Call, error) {
 	red := h.p.o.Redactor
 	var prints []canon.Member
 	found := func(name, value string, c credential) {
@@ -288,18 +339,15 @@ func (h *handler) call(r *http.Request, to route, body []byte) (effect.Call, err
 	if r.URL.RawQuery != "" || r.URL.ForceQuery {
 		target += "?" + red.query(r.URL.RawQuery, found)
 	}
-	coding := r.Header.Get("Content-Encoding")
-	stored, plain, redacted, err := red.safe(coding, body, h.p.o.MaxRequest)
+	body, err := look()
 	if err != nil {
 		return effect.Call{}, err
 	}
-	form, norms := h.p.rules.normal(to.kind, plain)
-	if coding != "" && len(plain) > 0 && &plain[0] != &stored[0] {
+	norms := body.norms
+	if body.coding != "" {
 		norms = append(norms, ContentCoding)
-	} else {
-		coding = ""
 	}
-	digest := canon.SHA256(form)
+	digest := body.digest
 	match := [][]byte{[]byte(h.u.Name), []byte(r.Method), []byte(target), digest[:]}
 	if to.upgrade != "" {
 		match = append(match, []byte(to.upgrade))
@@ -315,11 +363,14 @@ func (h *handler) call(r *http.Request, to route, body []byte) (effect.Call, err
 		),
 	}
 	c.Name = red.Text(strings.ToValidUTF8(c.Name, "\uFFFD"))
-	if coding != "" {
-		c.Data = c.Data.With("coding", canon.String(coding))
+	if body.coding != "" {
+		c.Data = c.Data.With("coding", canon.String(body.coding))
 	}
-	if redacted != nil {
-		c.Data = c.Data.With("redacted", texts(redacted))
+	if body.redacted != nil {
+		c.Data = c.Data.With("redacted", texts(body.redacted))
+	}
+	if body.blind {
+		c.Data = c.Data.With(unscanned, canon.String(strings.ToValidUTF8(r.Header.Get("Content-Encoding"), "\uFFFD")))
 	}
 	if t := red.headers(r.Trailer, nil, found); len(t) > 0 {
 		c.Data = c.Data.With("trailers", canon.Array(t...))
@@ -336,11 +387,15 @@ func (h *handler) call(r *http.Request, to route, body []byte) (effect.Call, err
 	if prints != nil {
 		c.Cred = canon.Object(canon.M("key", canon.String(red.keyID)), canon.M("fp", canon.Object(unique(prints)...)))
 	}
-	if len(body) > 0 {
-		c.Contents = []ledger.Content{{Name: RequestName, Type: contentType(r.Header), Bytes: stored}}
+	if len(body.stored) > 0 {
+		c.Contents = []ledger.Content{{Name: RequestName, Type: contentType(r.Header), Bytes: body.stored}}
 	}
 	return c, nil
 }
+
+// unscanned is the member of a call's or an outcome's data that names a coding
+// behind which nobody could look: secrets may stand there.
+const unscanned = "unscanned"
 
 // Names of the contents of calls and outcomes.
 const (
@@ -380,135 +435,6 @@ func (h *handler) rewritten(path string) string {
 		return "/v1" + path
 	}
 	return ""
-}
-
-// body is a request as it was sent. It is read by the upstream connection
-// while the answer may already come, so that two must let go of it before its
-// memory is used again.
-type body struct {
-	b       []byte
-	buf     *[]byte
-	mu      sync.Mutex
-	holders int
-	kept    bool
-	room    *Room
-	taken   int64 // of the room
-	large   bool  // it has memory of its own
-}
-
-// maxPooled bounds a request whose memory is used again.
-const maxPooled = 1 << 20
-
-//nolint:gochecknoglobals // memory that is used again, not state
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
-
-func (b *body) release() {
-	b.mu.Lock()
-	b.holders--
-	done := b.holders == 0
-	kept := b.kept
-	b.mu.Unlock()
-	if !done {
-		return
-	}
-	b.leave()
-	if !kept && cap(*b.buf) <= maxPooled {
-		buffers.Put(b.buf)
-	}
-}
-
-// leave gives the room of a large request back, when its upstream has taken it
-// or it goes nowhere. Its memory is not used again, so that who still looks
-// at a part of it may.
-func (b *body) leave() {
-	b.mu.Lock()
-	taken := b.taken
-	b.taken = 0
-	if b.large {
-		b.b = nil
-	}
-	b.mu.Unlock()
-	if taken > 0 {
-		b.room.give(taken)
-	}
-}
-
-// enlarge makes room for a request of n bytes or, if that is not known, for
-// the largest one, and returns the memory for it.
-func (b *body) enlarge(ctx context.Context, have []byte, n, limit int64) ([]byte, error) {
-	want := n
-	if n < 0 {
-		want = limit
-	}
-	taken, err := b.room.take(ctx, want)
-	if err != nil {
-		return nil, err
-	}
-	b.taken, b.large = taken, true
-	if n < 0 {
-		n = 4 * maxPooled // it grows as far as it must
-	}
-	return append(make([]byte, 0, n+1), have...), nil
-}
-
-func (b *body) keep() {
-	b.mu.Lock()
-	b.kept = true
-	b.mu.Unlock()
-}
-
-// readBody reads a request whole.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64, room *Room) (*body, error) {
-	const op = "capture.readBody"
-	if r.ContentLength > limit {
-		return nil, fault.New(ErrTooLarge, op, "a request of %d bytes; the limit is %d", r.ContentLength, limit)
-	}
-	buf, _ := buffers.Get().(*[]byte)
-	out := &body{buf: buf, holders: 1, room: room}
-	b := (*buf)[:0]
-	if n := int(r.ContentLength); n > cap(b) && n <= maxPooled {
-		b = make([]byte, 0, n)
-	}
-	var in io.Reader = r.Body
-	if r.ContentLength < 0 {
-		in = http.MaxBytesReader(w, r.Body, limit)
-	}
-	for {
-		if len(b) == cap(b) {
-			if r.ContentLength >= 0 && int64(len(b)) == r.ContentLength {
-				break
-			}
-			if len(b) >= maxPooled && !out.large || r.ContentLength > maxPooled && !out.large {
-				own, err := out.enlarge(r.Context(), b, r.ContentLength, limit)
-				if err != nil {
-					buffers.Put(buf)
-					return nil, err
-				}
-				b = own
-			} else {
-				b = append(b, 0)[:len(b)]
-			}
-		}
-		n, err := in.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			if out.leave(); !out.large {
-				*buf = b
-			}
-			buffers.Put(buf)
-			if _, ok := err.(*http.MaxBytesError); ok { //nolint:errorlint // the reader gives it as it is
-				return nil, fault.New(ErrTooLarge, op, "a request of more than %d bytes", limit)
-			}
-			return nil, fault.Wrap(ErrBody, op, err, "the request broke off")
-		}
-	}
-	if out.b = b; !out.large {
-		*buf = b
-	}
-	return out, nil
 }
 
 // Engine is what the opens of captured runs name as their engine.

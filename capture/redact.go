@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -127,7 +128,7 @@ func (r *Redactor) fingerprint(name, value string) string {
 func (r *Redactor) finder() *finder {
 	list := slices.Clone(detectors)
 	for value, name := range r.known {
-		for _, text := range spellings(value) {
+		for _, text := range append(spellings(value), inBase64(value)...) {
 			list = append(list, &pattern{name: name, text: text})
 		}
 	}
@@ -140,7 +141,37 @@ func spellings(v string) []string {
 	inJSON := strings.Trim(string(canon.AppendString(nil, v)), `"`)
 	out := []string{
 		v, inJSON, strings.ReplaceAll(inJSON, "/", `\/`), escapeHTML(inJSON), escapeASCII(inJSON), escapeASCII(escapeHTML(inJSON)),
-		url.QueryEscape(v), url.PathEscape(v),
+		url.QueryEscape(v), url.PathEscape(v), lowerHex(url.QueryEscape(v)), lowerHex(url.PathEscape(v)),
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// lowerHex writes the escapes of a query with small letters.
+func lowerHex(s string) string {
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i+1:], bytes.ToLower(b[i+1:i+3]))
+			i += 2
+		}
+	}
+	return string(b)
+}
+
+// inBase64 returns the texts of which one stands in everything that holds the
+// value in base64, in either alphabet: what is around it decides on the first
+// and the last letters, so these are left out.
+func inBase64(v string) []string {
+	var out []string
+	const group, letters = 3, 4
+	for shift := range group {
+		for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			text := e.EncodeToString([]byte(strings.Repeat("\x00", shift) + v))
+			from := (shift*letters + group - 1) / group
+			to := (shift + len(v)) * letters / group
+			out = append(out, text[from:to])
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -121,7 +121,11 @@ func (p *Proxy) extra(ctx context.Context, r *replay.Report, seen *ran, m *drive
 		d.Msg = m.Err.Error()
 		return d, nil
 	}
-	near, err := p.o.Record.near(ctx, p.rules, m.Key.Path, &m.Call)
+	now, err := p.formOf(ctx, m)
+	if err != nil {
+		return d, err
+	}
+	near, err := p.o.Record.near(ctx, p.rules, m.Key.Path, &m.Call, now)
 	if err != nil {
 		return d, err
 	}

@@ -29,6 +29,8 @@ type rig struct {
 	store drive.Store
 	spool string
 	opts  capture.Options
+
+	folder string // of a store on disk
 }
 
 func newRig(t testing.TB) *rig {

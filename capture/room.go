@@ -8,10 +8,11 @@ import (
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
-// Room bounds the memory in which large requests stand at a time. A request
-// must be there whole before it is sent on, and it is not put on a disk: its
-// secrets would be there too. So a large one waits, unread, until there is
-// room for it, and gives the room back when its upstream has taken it.
+// Room bounds the memory in which requests stand that must be held to be
+// matched. A large request is put aside, encrypted, and of its JSON only what
+// stands beside the long texts is held; where that is much too, or a
+// normaliser needs it whole, the request waits until there is room for it, and
+// gives the room back when it is matched.
 //
 // Room is safe for concurrent use; proxies may share one.
 type Room struct {
@@ -26,7 +27,7 @@ type waiting struct {
 	ready chan struct{}
 }
 
-// DefaultRoom is the room for large requests where options give none.
+// DefaultRoom is the room where options give none.
 const DefaultRoom = 256 << 20
 
 // NewRoom returns room for so many bytes.

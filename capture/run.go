@@ -153,7 +153,7 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	}
 	opts := Options{
 		Upstreams: ups, Redactor: red, Normalisers: o.Normalisers, Setting: o.Setting,
-		MaxRequest: o.MaxRequest, Transport: o.Transport, Sockets: o.Sockets,
+		MaxRequest: o.MaxRequest, Transport: o.Transport, Sockets: o.Sockets, AWSKeys: AWSKeys(o.Env),
 	}
 	if r != nil {
 		opts.Pace, opts.Replaying, opts.Set = r.Pace, r.Until == 0, r.Set

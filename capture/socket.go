@@ -83,6 +83,10 @@ func socketsOf(opened canon.Value) Sockets {
 // EventSocket names the events of the messages of a WebSocket.
 const EventSocket = protocol.SocketMessage
 
+// EventControl names the events of the pings and pongs of a WebSocket. They
+// say when each side was there.
+const EventControl = "websocket.control"
+
 const socketProtocol = "websocket"
 
 // closeWait is how long the other side may take to say goodbye too.
@@ -174,7 +178,7 @@ func (h *handler) socket(w http.ResponseWriter, r *http.Request) {
 	x, err := h.p.at.Begin(ctx, call)
 	switch {
 	case err != nil:
-		h.miss(ctx, w, to, &call, err)
+		h.miss(ctx, w, to, &call, nil, err)
 	case x.Live():
 		h.relay(ctx, w, r, to, x)
 	default:
@@ -276,6 +280,7 @@ type socket struct {
 
 	mu    sync.Mutex // orders the messages of both directions
 	seq   int64
+	beats int      // pings and pongs that are recorded
 	names []string // of the secrets that were found
 	mask  [4]byte  // that the client used last
 	ended bool
@@ -283,16 +288,17 @@ type socket struct {
 
 // ending is how one direction of a socket ended.
 type ending struct {
-	dir   string
-	close *websocket.Message // nil: it broke off
-	err   error
-	wrote bool // it was the other side that was gone
+	dir    string
+	close  *websocket.Message // nil: it broke off
+	answer *websocket.Message // how the other side closed, where it is known in time
+	err    error
+	wrote  bool // it was the other side that was gone
 }
 
 // run carries messages both ways until both sides have ended. The frame that
 // closes the socket reaches the client only when the outcome is durable.
 func (s *socket) run(ctx context.Context, in, back *bufio.Reader) {
-	limit := min(s.h.p.o.MaxRequest, DefaultMaxRequest) // a larger one could not be staged
+	limit := min(s.h.p.o.MaxRequest, DefaultMaxWhole) // a larger one could not be staged
 	ends := make(chan ending, 2)
 	go func() { ends <- s.pump(dirOut, websocket.NewReader(in, true, limit), s.server) }()
 	go func() { ends <- s.pump(dirIn, websocket.NewReader(back, false, limit), s.client) }()
@@ -303,6 +309,7 @@ func (s *socket) run(ctx context.Context, in, back *bufio.Reader) {
 		// The upstream says goodbye too, and may say more before.
 		_, _ = s.server.Write(first.close.Append(nil))
 		second := <-ends
+		first.answer = second.close
 		if s.end(ctx, first) == nil && second.close != nil {
 			_, _ = s.client.Write(second.close.Append(nil))
 		}
@@ -336,6 +343,8 @@ func (s *socket) pump(dir string, from *websocket.Reader, to io.Writer) ending {
 		}
 		if err == nil && !m.Op.Control() {
 			err = s.record(dir, &m)
+		} else if err == nil {
+			err = s.beat(dir, &m)
 		}
 		if err != nil {
 			return ending{dir: dir, err: err}
@@ -372,6 +381,37 @@ func (s *socket) record(dir string, m *websocket.Message) error {
 	}
 	s.seq++
 	return s.x.Message(EventSocket, data, ledger.Content{Name: messageName, Type: messageType(m.Op, stored), Bytes: stored})
+}
+
+// maxBeats bounds the pings and pongs of one socket that are recorded; those
+// beyond it are passed on.
+const maxBeats = 10_000
+
+// beat puts a ping or pong into the ledger.
+func (s *socket) beat(dir string, m *websocket.Message) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.beats++; s.ended || s.beats > maxBeats {
+		return nil
+	}
+	stored, names := s.h.p.o.Redactor.Bytes(m.Payload())
+	s.names = join(s.names, names)
+	return s.x.Message(EventControl, beatData(dir, s.seq, m.Op, s.x.Elapsed()), ledger.Content{Name: messageName, Type: messageType(websocket.Binary, nil), Bytes: stored})
+}
+
+// beatData is what the event of a ping or pong says beside its bytes: it came
+// before the message with that number.
+func beatData(dir string, before int64, op websocket.Opcode, after time.Duration) canon.Value {
+	name := "ping"
+	if op == websocket.Pong {
+		name = "pong"
+	}
+	return canon.Object(
+		canon.M("after", canon.Int(after.Nanoseconds())),
+		canon.M("before", canon.Int(before)),
+		canon.M("dir", canon.String(dir)),
+		canon.M("op", canon.String(name)),
+	)
 }
 
 // maxSizes bounds the parts of a message that are kept apart.
@@ -421,13 +461,22 @@ func (s *socket) end(ctx context.Context, e ending) error {
 		}
 		return s.x.End(ctx, o)
 	}
-	how := canon.Object(canon.M("by", canon.String(by)))
-	if code, reason := e.close.CloseStatus(); code > 0 {
-		how = how.With("code", canon.Int(int64(code)))
-		how = how.With("reason", canon.String(s.h.p.o.Redactor.Text(strings.ToValidUTF8(reason, "\uFFFD"))))
+	how := s.farewell(canon.Object(canon.M("by", canon.String(by))), e.close)
+	if e.answer != nil {
+		how = how.With("answer", s.farewell(canon.Object(), e.answer))
 	}
 	o.Data = o.Data.With("close", how)
 	return s.x.End(ctx, o)
+}
+
+// farewell adds to v what a close frame says.
+func (s *socket) farewell(v canon.Value, m *websocket.Message) canon.Value {
+	code, reason := m.CloseStatus()
+	if code == 0 {
+		return v
+	}
+	v = v.With("code", canon.Int(int64(code)))
+	return v.With("reason", canon.String(s.h.p.o.Redactor.Text(strings.ToValidUTF8(reason, "\uFFFD"))))
 }
 
 // refuse tells both sides that one of them does not keep to the standard.

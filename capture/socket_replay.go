@@ -75,14 +75,25 @@ func (r *Recorded) spoken(ctx context.Context, rec *effect.Record) ([]line, erro
 		if err != nil {
 			return nil, err
 		}
-		if o.Body.Get("name").Str() != EventSocket {
+		name := o.Body.Get("name").Str()
+		if name != EventSocket && name != EventControl {
 			continue
 		}
 		data := o.Body.Get("data")
 		after, _ := data.Get("after").AsInt()
 		l := line{n: o.N, at: ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}, dir: data.Get("dir").Str(), op: websocket.Text, after: time.Duration(after)}
-		if data.Get("op").Str() == "binary" {
+		switch data.Get("op").Str() {
+		case "binary":
 			l.op = websocket.Binary
+		case "ping":
+			l.op = websocket.Ping
+		case "pong":
+			l.op = websocket.Pong
+		}
+		if l.op.Control() && (l.op == websocket.Pong || l.dir == dirOut) {
+			// A pong is given when its ping comes. When a client sends its own
+			// pings is no part of what it says: they are not waited for.
+			continue
 		}
 		for _, v := range data.Get("frames").Elems() {
 			n, _ := v.AsInt()
@@ -105,6 +116,7 @@ type performance struct {
 	lines []line
 	end   effect.Outcome // how it ended then
 	seq   int64
+	beats int
 	clock time.Duration // how far the recorded time has been played
 	over  bool          // the outcome is recorded
 }
@@ -157,7 +169,11 @@ func (p *performance) say(l *line, b []byte) error {
 		time.Sleep(time.Duration(float64(l.after-p.clock) / pace))
 	}
 	p.clock = max(p.clock, l.after)
-	if err := p.note(dirIn, l.op, b); err != nil {
+	record := p.note
+	if l.op.Control() {
+		record = p.beat
+	}
+	if err := record(dirIn, l.op, b); err != nil {
 		return err
 	}
 	m := websocket.NewMessage(l.op, b, l.sizes...)
@@ -248,6 +264,9 @@ func (p *performance) left(ctx context.Context, lines []line, m *websocket.Messa
 	}
 	if p.settle(ctx) == nil && m != nil && m.Op == websocket.Close {
 		echo := websocket.NewMessage(websocket.Close, m.Payload())
+		if code, ok := p.end.Data.Get("close").Get("answer").Get("code").AsInt(); ok && lines == nil {
+			echo = websocket.Closing(int(code), p.end.Data.Get("close").Get("answer").Get("reason").Str())
+		}
 		_, _ = p.conn.Write(echo.Append(nil))
 	}
 }
@@ -288,6 +307,9 @@ func (p *performance) next() (websocket.Message, error) {
 		if err != nil || !m.Op.Control() || m.Op == websocket.Close {
 			return m, err
 		}
+		if err := p.beat(dirOut, m.Op, m.Payload()); err != nil {
+			return m, err
+		}
 		if m.Op == websocket.Ping {
 			pong := websocket.NewMessage(websocket.Pong, m.Payload())
 			if _, err := p.conn.Write(pong.Append(nil)); err != nil {
@@ -295,6 +317,15 @@ func (p *performance) next() (websocket.Message, error) {
 			}
 		}
 	}
+}
+
+// beat records a ping or pong.
+func (p *performance) beat(dir string, op websocket.Opcode, b []byte) error {
+	if p.beats++; p.over || p.beats > maxBeats {
+		return nil
+	}
+	b, _ = p.h.p.o.Redactor.Bytes(b)
+	return p.x.Message(EventControl, beatData(dir, p.seq, op, p.x.Elapsed()), ledger.Content{Name: messageName, Type: messageType(websocket.Binary, nil), Bytes: b})
 }
 
 func (p *performance) note(dir string, op websocket.Opcode, b []byte) error {

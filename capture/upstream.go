@@ -51,7 +51,7 @@ func Clients() []Client {
 		{"anthropic-vertex", []Variable{{Name: "ANTHROPIC_VERTEX_BASE_URL", Only: true}}, ""},
 		{"anthropic-bedrock", []Variable{{Name: "ANTHROPIC_BEDROCK_BASE_URL", Only: true}}, ""},
 		{"anthropic-foundry", []Variable{{Name: "ANTHROPIC_FOUNDRY_BASE_URL", Only: true}}, ""},
-		{"bedrock", []Variable{{Name: "AWS_BEDROCK_BASE_URL", Only: true}}, ""},
+		{"bedrock", []Variable{{Name: "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", Only: true}, {Name: "AWS_BEDROCK_BASE_URL", Only: true}}, ""},
 		{"azure", []Variable{{Name: "AZURE_OPENAI_ENDPOINT", Only: true}}, ""},
 		{"ollama", []Variable{{Name: "OLLAMA_BASE_URL", Only: true}}, ""},
 	}

@@ -49,7 +49,7 @@ func RunWithin(ctx context.Context, o RunOptions, in Within) (_ *Inside, err err
 	}
 	opts := Options{
 		Upstreams: plan.upstreams, Redactor: NewRedactor(o.StoreKey, append(EnvSecrets(o.Env), o.Secrets...)), Normalisers: o.Normalisers,
-		Setting: o.Setting, MaxRequest: o.MaxRequest, Transport: o.Transport, Sockets: o.Sockets, Under: in.Under,
+		Setting: o.Setting, MaxRequest: o.MaxRequest, Transport: o.Transport, Sockets: o.Sockets, AWSKeys: AWSKeys(o.Env), Under: in.Under,
 		Record: in.Record, Replaying: in.Record != nil,
 	}
 	var r *ReplayOptions
@@ -78,7 +78,11 @@ func RunWithin(ctx context.Context, o RunOptions, in Within) (_ *Inside, err err
 		if !m.Key.Beneath(p.at.Path()) {
 			continue
 		}
-		near, err := in.Record.near(context.WithoutCancel(ctx), p.rules, m.Key.Path, &m.Call)
+		now, err := p.formOf(context.WithoutCancel(ctx), &m)
+		if err != nil {
+			return out, err
+		}
+		near, err := in.Record.near(context.WithoutCancel(ctx), p.rules, m.Key.Path, &m.Call, now)
 		if err != nil {
 			return out, err
 		}

@@ -88,11 +88,12 @@ func Page(rows []Row) string {
 <!-- Generated from fidelity.json by "make e2e" and "make e2e-clients"; edit e2e/fidelity.go. -->
 
 Each row is a real client. It was run alone, recorded against a provider on the loopback that speaks its protocol, and, with that provider stopped, replayed.
-Agents were not run alone; their one command ran again in the replay. A client of MCP does all in one trial, calls that fail and eight at once included.
+Agents were not run alone, so that what the recorder changes is not known of them; their one command ran again in the replay. A client of MCP does all in one trial, calls that fail and eight at once included.
 
 A cell holds how many calls the client made in that trial. **A number means exact**, with or without ≈: the recorder changed nothing of what the client printed, every call of the replay was answered from the record and none was missed, and what the client printed to its standard output in the replay was compared with what it printed when it was recorded, and is the same to the byte.
 
 ≈ N behind it says how the calls were found, and takes nothing back of that: in N of them the request was not the recorded one to the byte, because the client draws something in it anew every time, such as the id of a session, or names the date or the folder that it runs in. A normaliser, which has a name and a version, leaves that out when requests are compared, and nothing else; the answer is the recorded one. The list under a table names the normalisers that were at work, the report of a replay does so too, ` + "`reprise match rules`" + ` says what each leaves out, and ` + "`reprise match explain`" + ` shows it on a request.
+A client of MCP numbers its requests in the order in which they leave; of eight at once, how many have another number than then is not the same each time, so that N is left out.
 
 ✗ means that the trial is known not to be exact, – that the client was not put through it; the list under the table says why.
 

@@ -1,5 +1,5 @@
 // Command sdk puts a Go SDK through scenarios: sdk NAME SCENARIO…, where NAME
-// is openai, responses, anthropic, genai or mcp. A scenario "stream:X" asks
+// is openai, responses, anthropic, genai, bedrock or mcp. A scenario "stream:X" asks
 // for X as a stream, and "many:N" asks N things at once. What came is printed,
 // one line for each, so that two runs can be compared.
 package main
@@ -43,6 +43,12 @@ func run(ctx context.Context, name string, scenarios []string) error {
 			return err
 		}
 		c = g
+	case "bedrock":
+		b, err := newBedrock(ctx)
+		if err != nil {
+			return err
+		}
+		c = b
 	case "mcp":
 		return useMCP(ctx)
 	default:

@@ -19,6 +19,7 @@ import (
 // Request is one that came.
 type Request struct {
 	Method string
+	Host   string
 	URI    string // path and query as sent
 	Header http.Header
 	Body   []byte
@@ -84,7 +85,7 @@ func (s *Server) Stop() {
 }
 
 func (s *Server) note(r *http.Request, body []byte) Request {
-	req := Request{Method: r.Method, URI: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body}
+	req := Request{Method: r.Method, Host: r.Host, URI: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.seen {

@@ -19,6 +19,7 @@ const (
 	Responses       Dialect = "responses"
 	Messages        Dialect = "messages"
 	GenerateContent Dialect = "generateContent"
+	Bedrock         Dialect = "bedrock"
 )
 
 // Question is what a model looks at in a request, whatever its dialect.
@@ -50,6 +51,12 @@ func dialectOf(uri string) (d Dialect, model string, stream bool) {
 		return Responses, "", false
 	case strings.HasSuffix(path, "/messages"):
 		return Messages, "", false
+	}
+	if _, rest, ok := strings.Cut(path, "/model/"); ok {
+		model, verb, _ := strings.Cut(rest, "/")
+		if verb == "invoke" || verb == "converse-stream" {
+			return Bedrock, model, verb == "converse-stream"
+		}
 	}
 	if _, rest, ok := strings.Cut(path, "/models/"); ok {
 		model, verb, _ := strings.Cut(rest, ":")
@@ -160,6 +167,8 @@ func (q *Question) Give(r Reply) Answer {
 		return q.messages(r)
 	case GenerateContent:
 		return q.generateContent(r)
+	case Bedrock:
+		return q.bedrock(r)
 	default:
 		return Completion(Chat{Model: q.Model, Stream: q.Stream}, Message{Content: r.Text, ToolCalls: r.Calls})
 	}
@@ -168,6 +177,8 @@ func (q *Question) Give(r Reply) Answer {
 // Fail returns an error as the provider of the dialect words it.
 func (q *Question) Fail(status int, kind, says string) Answer {
 	switch q.Dialect {
+	case Bedrock:
+		return failBedrock(status, says)
 	case Messages:
 		return JSON(status, `{"type":"error","error":{"type":`+encode(kind)+`,"message":`+encode(says)+`},"request_id":"req_011CSHoEeqs5C35K2UUqR7Fy"}`)
 	case GenerateContent:
@@ -193,6 +204,9 @@ func Talk(r Request) Answer {
 	q, ok := ParseQuestion(r)
 	if !ok {
 		return aside(r)
+	}
+	if q.Dialect == Bedrock && !signed(r) {
+		return q.Fail(http.StatusForbidden, "", "the signature does not match")
 	}
 	switch said := strings.TrimSpace(q.Said); said {
 	case "tools":

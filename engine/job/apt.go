@@ -197,13 +197,13 @@ func ParseAPTEvent(v canon.Value) (APTEvent, error) {
 	r := newRecord(v, ErrEvent, op, "an APT event", strings.Fields(`event_id event_sequence_index event_type job_seed node_id
 		payload timestamp_seeded trace_id`)...)
 	e := APTEvent{
-		Stamp: Stamp{Index: r.count("event_sequence_index", maxCount), ID: r.digest("event_id"), At: r.instant("timestamp_seeded")},
-		Seed:  det.Seed(r.name("job_seed")), Node: r.name("node_id"),
-		Type: r.word("event_type", aptTypes[:]...), TraceID: r.textOrNull("trace_id", maxName),
+		Stamp: Stamp{Index: r.Count("event_sequence_index", maxCount), ID: r.digest("event_id"), At: r.instant("timestamp_seeded")},
+		Seed:  det.Seed(r.Name("job_seed")), Node: r.Name("node_id"),
+		Type: r.Word("event_type", aptTypes[:]...), TraceID: r.TextOrNull("trace_id", canon.MaxName),
 	}
 	e.Payload = parsePayload(r, e.Type)
-	if r.err != nil {
-		return APTEvent{}, r.err
+	if r.Err != nil {
+		return APTEvent{}, r.Err
 	}
 	if err := e.Stamp.Check(e.Seed, e.Type); err != nil {
 		return APTEvent{}, err
@@ -211,35 +211,35 @@ func ParseAPTEvent(v canon.Value) (APTEvent, error) {
 	return e, nil
 }
 
-func parsePayload(r *record, eventType string) (p Payload) {
-	var f *record
+func parsePayload(r record, eventType string) (p Payload) {
+	var f record
 	switch eventType {
 	case CouncilApproval:
 		f = r.sub("payload", "approve")
-		p.Good = f.bool("approve")
+		p.Good = f.Bool("approve")
 	case GroundTruthLabel:
 		f = r.sub("payload", "correct")
-		p.Good = f.bool("correct")
+		p.Good = f.Bool("correct")
 	case UserFeedback:
 		f = r.sub("payload", "upvote")
-		p.Good = f.bool("upvote")
+		p.Good = f.Bool("upvote")
 	case AgentTimeout:
 		f = r.sub("payload", "timeout_ms")
-		p.TimeoutMS = f.count("timeout_ms", maxCount)
+		p.TimeoutMS = f.Count("timeout_ms", maxCount)
 	case AgentException:
 		f = r.sub("payload", "error_code")
-		p.ErrorCode = f.name("error_code")
+		p.ErrorCode = f.Name("error_code")
 	case OperationalNote:
 		f = r.sub("payload", "note")
-		p.Note = f.text("note", maxText)
+		p.Note = f.Text("note", maxText)
 	default:
 		f = r.sub("payload", "act", "new_apt", "reason", "status")
-		p.Override = Override{Act: f.digest("act"), APT: f.nano("new_apt"), Reason: f.text("reason", maxText)}
-		if !f.v.Get("status").IsNull() {
-			p.Override.Status = Status(f.word("status", statuses[:]...))
+		p.Override = Override{Act: f.digest("act"), APT: f.nano("new_apt"), Reason: f.Text("reason", maxText)}
+		if !f.Value.Get("status").IsNull() {
+			p.Override.Status = Status(f.Word("status", statuses[:]...))
 		}
 	}
-	r.take("payload", f.err)
+	r.Take("payload", f.Err)
 	return p
 }
 

@@ -123,24 +123,24 @@ func ParseBrain(v canon.Value) (Brain, error) {
 	k := r.sub("constants", names...)
 	for _, c := range table {
 		switch {
-		case !k.v.Has(c.name):
+		case !k.Value.Has(c.name):
 			b.Warnings = append(b.Warnings, c.name)
 		case c.count != nil:
-			if *c.count = k.count(c.name, maxTicks); *c.count < 1 {
-				k.fail("constants.%s is 0", c.name)
+			if *c.count = k.Count(c.name, maxTicks); *c.count < 1 {
+				k.Fail("constants.%s is 0", c.name)
 			}
 		default:
 			*c.unit = k.unit(c.name)
 		}
 	}
-	if k.v.Has(overridesName) {
-		b.Constants.CouncilOverrides = k.bool(overridesName)
+	if k.Value.Has(overridesName) {
+		b.Constants.CouncilOverrides = k.Bool(overridesName)
 	} else {
 		b.Warnings = append(b.Warnings, overridesName)
 	}
-	r.take("constants", k.err)
-	if r.err != nil {
-		return Brain{}, r.err
+	r.Take("constants", k.Err)
+	if r.Err != nil {
+		return Brain{}, r.Err
 	}
 	state, lacksGain, err := parseBrainState(v.Get("state"), b.Constants.InitialGain)
 	if err != nil {

@@ -284,21 +284,21 @@ func parseBrainState(v canon.Value, gain Nano) (s BrainState, lacksGain bool, er
 	r := newRecord(v, ErrBrain, op, "brainstate", "CWM", "WM", "attention", "brainstate_id", "cwm_stale", "goals", "job_seed",
 		"last_updated", "recent_failures", "resource_budget", "tick", "timestamp", "wm_counter")
 	s = BrainState{
-		Seed: det.Seed(r.name("job_seed")), Created: r.instant("timestamp"), Updated: r.instant("last_updated"),
-		Tick: r.count("tick", maxTicks), Counter: r.count("wm_counter", maxCount), Stale: r.bool("cwm_stale"),
+		Seed: det.Seed(r.Name("job_seed")), Created: r.instant("timestamp"), Updated: r.instant("last_updated"),
+		Tick: r.Count("tick", maxTicks), Counter: r.Count("wm_counter", maxCount), Stale: r.Bool("cwm_stale"),
 	}
 	a := r.sub("attention", "attention_gain?", "explore_bias", "reward_signal")
 	s.Attend = Attention{Gain: gain, Explore: a.unit("explore_bias"), Reward: a.unit("reward_signal")}
-	if lacksGain = !a.v.Has("attention_gain"); !lacksGain {
+	if lacksGain = !a.Value.Has("attention_gain"); !lacksGain {
 		s.Attend.Gain = a.unit("attention_gain")
 	}
-	r.take("attention", a.err)
+	r.Take("attention", a.Err)
 	b := r.sub("resource_budget", "max_depth_allowed", "token_budget", "tokens_spent")
 	s.Budget = Budget{
-		Tokens: b.count("token_budget", maxCount), Spent: b.count("tokens_spent", maxCount),
-		MaxDepth: b.count("max_depth_allowed", maxTicks),
+		Tokens: b.Count("token_budget", maxCount), Spent: b.Count("tokens_spent", maxCount),
+		MaxDepth: b.Count("max_depth_allowed", maxTicks),
 	}
-	r.take("resource_budget", b.err)
+	r.Take("resource_budget", b.Err)
 	for _, e := range r.list("goals") {
 		s.Goals = append(s.Goals, readGoal(r, e))
 	}
@@ -306,21 +306,21 @@ func parseBrainState(v canon.Value, gain Nano) (s BrainState, lacksGain bool, er
 		s.Working = append(s.Working, readMemory(r, e))
 	}
 	c := r.sub("CWM", "cwm_id", "items", "tokens_used", "topic")
-	s.Context = Context{ID: c.text("cwm_id", 2*maxName), Topic: c.text("topic", maxName), Tokens: c.count("tokens_used", maxCount)}
+	s.Context = Context{ID: c.Text("cwm_id", 2*canon.MaxName), Topic: c.Text("topic", canon.MaxName), Tokens: c.Count("tokens_used", maxCount)}
 	for _, e := range c.list("items") {
 		s.Context.Items = append(s.Context.Items, readConsolidated(c, e))
 	}
-	r.take("CWM", c.err)
+	r.Take("CWM", c.Err)
 	for _, e := range r.list("recent_failures") {
 		s.Failures = append(s.Failures, readFailure(r, e))
 	}
-	if r.err == nil {
-		r.take("brainstate", s.check())
+	if r.Err == nil {
+		r.Take("brainstate", s.check())
 	}
-	if r.err == nil && r.text("brainstate_id", 2*maxName) != s.ID() {
-		r.fail("brainstate_id is not %q", s.ID())
+	if r.Err == nil && r.Text("brainstate_id", 2*canon.MaxName) != s.ID() {
+		r.Fail("brainstate_id is not %q", s.ID())
 	}
-	return s, lacksGain, r.err
+	return s, lacksGain, r.Err
 }
 
 // check refuses a state that no sequence of events leads to: two goals or two
@@ -349,64 +349,64 @@ func (s BrainState) check() error {
 	return nil
 }
 
-func readGoal(r *record, v canon.Value) Goal {
-	g := newRecord(v, ErrBrain, r.op, "goal", "attempts", "created_at", "deadline_ts?", "goal_id", "metadata", "origin", "priority", "status", "type")
+func readGoal(r record, v canon.Value) Goal {
+	g := newRecord(v, ErrBrain, r.Op, "goal", "attempts", "created_at", "deadline_ts?", "goal_id", "metadata", "origin", "priority", "status", "type")
 	goal := Goal{
-		ID: g.name("goal_id"), Priority: g.unit("priority"),
+		ID: g.Name("goal_id"), Priority: g.unit("priority"),
 		Type:      goalType(g),
-		Status:    GoalStatus(g.word("status", "active", "succeeded", "failed", "paused")),
+		Status:    GoalStatus(g.Word("status", "active", "succeeded", "failed", "paused")),
 		CreatedAt: g.instant("created_at"), Origin: goalOrigin(g),
-		Attempts: g.count("attempts", maxTicks), Metadata: v.Get("metadata"),
+		Attempts: g.Count("attempts", maxTicks), Metadata: v.Get("metadata"),
 	}
 	if v.Has("deadline_ts") {
-		goal.Deadline = g.name("deadline_ts")
+		goal.Deadline = g.Name("deadline_ts")
 	}
 	if !deadline(goal.Deadline) {
-		g.fail("the deadline of goal %q is no instant", goal.ID)
+		g.Fail("the deadline of goal %q is no instant", goal.ID)
 	}
 	if goal.Metadata.Kind() != canon.KindObject {
-		g.fail("the metadata of goal %q are no object", goal.ID)
+		g.Fail("the metadata of goal %q are no object", goal.ID)
 	}
-	r.take("goals", g.err)
+	r.Take("goals", g.Err)
 	return goal
 }
 
-func readMemory(r *record, v canon.Value) Memory {
-	m := newRecord(v, ErrBrain, r.op, "WM", "created_at_tick", "referenced_at", "references", "ttl_ticks", "type", "value", "wm_id")
+func readMemory(r record, v canon.Value) Memory {
+	m := newRecord(v, ErrBrain, r.Op, "WM", "created_at_tick", "referenced_at", "references", "ttl_ticks", "type", "value", "wm_id")
 	item := Memory{
 		ID: m.digest("wm_id"), Type: memoryType(m), Value: v.Get("value"),
-		CreatedAt: m.count("created_at_tick", maxTicks), TTL: m.count("ttl_ticks", maxTicks), References: m.count("references", maxCount),
+		CreatedAt: m.Count("created_at_tick", maxTicks), TTL: m.Count("ttl_ticks", maxTicks), References: m.Count("references", maxCount),
 	}
 	for _, e := range m.list("referenced_at") {
 		n, ok := e.AsInt()
 		if !ok || n < 0 || n > maxTicks {
-			m.fail("WM.referenced_at holds %s, which is no tick", e)
+			m.Fail("WM.referenced_at holds %s, which is no tick", e)
 		}
 		item.ReferencedAt = append(item.ReferencedAt, n)
 	}
-	r.take("WM", m.err)
+	r.Take("WM", m.Err)
 	return item
 }
 
-func readConsolidated(r *record, v canon.Value) Consolidated {
-	c := newRecord(v, ErrBrain, r.op, "item", "cwm_id_item", "promoted_from_wm", "referenced_at", "references", "ttl_ticks", "type", "value")
-	if !c.bool("promoted_from_wm") {
-		c.fail("an item of the context was not promoted: nothing else leads there")
+func readConsolidated(r record, v canon.Value) Consolidated {
+	c := newRecord(v, ErrBrain, r.Op, "item", "cwm_id_item", "promoted_from_wm", "referenced_at", "references", "ttl_ticks", "type", "value")
+	if !c.Bool("promoted_from_wm") {
+		c.Fail("an item of the context was not promoted: nothing else leads there")
 	}
 	item := Consolidated{
-		ID: c.digest("cwm_id_item"), Type: memoryType(c), Value: v.Get("value"), References: c.count("references", maxCount),
-		ReferencedAt: c.count("referenced_at", maxTicks), TTL: c.count("ttl_ticks", maxTicks),
+		ID: c.digest("cwm_id_item"), Type: memoryType(c), Value: v.Get("value"), References: c.Count("references", maxCount),
+		ReferencedAt: c.Count("referenced_at", maxTicks), TTL: c.Count("ttl_ticks", maxTicks),
 	}
-	r.take("items", c.err)
+	r.Take("items", c.Err)
 	return item
 }
 
-func goalType(r *record) GoalType {
-	return GoalType(r.word("type", "answer", "clarify", "save", "verify", "plan"))
+func goalType(r record) GoalType {
+	return GoalType(r.Word("type", "answer", "clarify", "save", "verify", "plan"))
 }
 
-func goalOrigin(r *record) GoalOrigin { return GoalOrigin(r.word("origin", "user", "system", "agent")) }
+func goalOrigin(r record) GoalOrigin { return GoalOrigin(r.Word("origin", "user", "system", "agent")) }
 
-func memoryType(r *record) MemoryType {
-	return MemoryType(r.word("type", "fact", "context", "hint", "temp"))
+func memoryType(r record) MemoryType {
+	return MemoryType(r.Word("type", "fact", "context", "hint", "temp"))
 }

@@ -35,7 +35,7 @@ type Consent struct {
 // job_seed and consent_text. The document joins the three without a mark, so
 // that two consents could share an id.
 func (c Consent) ID() string {
-	b, err := canon.Encode(namesValue([]string{c.User, string(c.Seed), c.Text}), canon.MACEFixed9)
+	b, err := canon.Encode(canon.Strings([]string{c.User, string(c.Seed), c.Text}), canon.MACEFixed9)
 	if err != nil {
 		return "" // the text is not UTF-8, which ParseConsent refuses
 	}
@@ -48,7 +48,7 @@ func (c Consent) Value() canon.Value {
 		canon.M("consent_id", canon.String(c.ID())),
 		canon.M("consent_text", canon.String(c.Text)),
 		canon.M("job_seed", canon.String(string(c.Seed))),
-		canon.M("pii_types", namesValue(c.Types)),
+		canon.M("pii_types", canon.Strings(c.Types)),
 		canon.M("scope", canon.String(string(c.Scope))),
 		canon.M("user_id", canon.String(c.User)),
 	)
@@ -59,13 +59,13 @@ func (c Consent) Value() canon.Value {
 func ParseConsent(v canon.Value) (Consent, error) {
 	r := newRecord(v, ErrConsent, "job.ParseConsent", "consent", "consent_id", "consent_text", "job_seed", "pii_types", "scope", "user_id")
 	c := Consent{
-		User: r.name("user_id"), Seed: det.Seed(r.name("job_seed")), Text: r.text("consent_text", maxText),
-		Scope: ConsentScope(r.word("scope", string(ForJob), string(Persistent))), Types: r.set("pii_types"),
+		User: r.Name("user_id"), Seed: det.Seed(r.Name("job_seed")), Text: r.Text("consent_text", maxText),
+		Scope: ConsentScope(r.Word("scope", string(ForJob), string(Persistent))), Types: r.set("pii_types"),
 	}
 	if c.Text == "" || r.digest("consent_id") != c.ID() {
-		r.fail("the consent says nothing, or its id is not %q", c.ID())
+		r.Fail("the consent says nothing, or its id is not %q", c.ID())
 	}
-	return c, r.err
+	return c, r.Err
 }
 
 // Consents are those that were given and not revoked. It is a fold of
@@ -185,6 +185,6 @@ func (s Semantic) NewDeletion(ledger, subject string, prefixes ...string) (NewRe
 	}
 	return NewRequest{
 		Ledger: ledger, Origin: subject, Action: ActionDelete, Justification: EventDSRDelete,
-		Payload: canon.Object(canon.M("keys", namesValue(keys)), canon.M("sem_snapshot_hash", canon.String(s.Hash()))),
+		Payload: canon.Object(canon.M("keys", canon.Strings(keys)), canon.M("sem_snapshot_hash", canon.String(s.Hash()))),
 	}, nil
 }

@@ -89,14 +89,14 @@ func (g Governance) Value() canon.Value {
 		canon.M("actionrequest_timeout", canon.Int(g.RequestTimeout)),
 		canon.M("agent_timeout_ms", canon.Int(g.AgentTimeoutMS)),
 		canon.M("audit_window_days", canon.Int(g.AuditWindowDays)),
-		canon.M("council", namesValue(g.Council)),
+		canon.M("council", canon.Strings(g.Council)),
 		canon.M("council_quorum", canon.Int(g.Quorum)),
 		canon.M("emergency_review_window", canon.Int(g.ReviewWindow)),
 		canon.M("gov_approval_wait", canon.Int(g.ApprovalWait)),
 		canon.M("governance_retention_days", canon.Int(g.RetentionDays)),
 		canon.M("iteration_cap", canon.Int(g.MaxIterations)),
 		canon.M("max_replay_ms", canon.Int(g.MaxReplayMS)),
-		canon.M("super_admins", namesValue(g.SuperAdmins)),
+		canon.M("super_admins", canon.Strings(g.SuperAdmins)),
 		canon.M("vote_window", canon.Int(g.VoteWindow)),
 	)
 }
@@ -110,28 +110,28 @@ func ParseGovernance(v canon.Value) (Governance, error) {
 		"super_admins", "vote_window")
 	g := Governance{
 		Council: r.set("council"), SuperAdmins: r.set("super_admins"), Classes: map[string]ActionClass{},
-		Quorum: r.count("council_quorum", govern.MaxNeed), VoteWindow: r.count("vote_window", maxCount),
-		RequestTimeout: r.count("actionrequest_timeout", maxCount), ApprovalWait: r.count("gov_approval_wait", maxCount),
-		ReviewWindow: r.count("emergency_review_window", maxCount), RetentionDays: r.count("governance_retention_days", maxCount),
-		AuditWindowDays: r.count("audit_window_days", maxCount), AgentTimeoutMS: r.count("agent_timeout_ms", maxCount),
-		MaxIterations: r.count("iteration_cap", maxList), MaxReplayMS: r.count("max_replay_ms", maxReplayMS), Requests: r.list("action_requests"),
+		Quorum: r.Count("council_quorum", govern.MaxNeed), VoteWindow: r.Count("vote_window", maxCount),
+		RequestTimeout: r.Count("actionrequest_timeout", maxCount), ApprovalWait: r.Count("gov_approval_wait", maxCount),
+		ReviewWindow: r.Count("emergency_review_window", maxCount), RetentionDays: r.Count("governance_retention_days", maxCount),
+		AuditWindowDays: r.Count("audit_window_days", maxCount), AgentTimeoutMS: r.Count("agent_timeout_ms", maxCount),
+		MaxIterations: r.Count("iteration_cap", maxList), MaxReplayMS: r.Count("max_replay_ms", maxReplayMS), Requests: r.list("action_requests"),
 	}
-	classes := r.v.Get("action_classes")
+	classes := r.Value.Get("action_classes")
 	if classes.Kind() != canon.KindObject || classes.Len() > maxList {
-		r.fail("governance.action_classes is no object of at most %d members", maxList)
+		r.Fail("governance.action_classes is no object of at most %d members", maxList)
 	}
 	for _, m := range classes.Members() {
 		c := ActionClass(m.Value.Str())
-		if c != LowRisk && c != MediumRisk && c != HighRisk && c != Emergency || len(m.Name) > maxName {
-			r.fail("governance.action_classes holds a name or a class that is none")
+		if c != LowRisk && c != MediumRisk && c != HighRisk && c != Emergency || len(m.Name) > canon.MaxName {
+			r.Fail("governance.action_classes holds a name or a class that is none")
 		}
 		g.Classes[m.Name] = c
 	}
 	if g.Quorum < 1 || g.Quorum > int64(len(g.Council)) {
-		r.fail("a council of %d members cannot reach a quorum of %d", len(g.Council), g.Quorum)
+		r.Fail("a council of %d members cannot reach a quorum of %d", len(g.Council), g.Quorum)
 	}
-	if r.err != nil {
-		return Governance{}, r.err
+	if r.Err != nil {
+		return Governance{}, r.Err
 	}
 	return g, nil
 }
@@ -223,8 +223,8 @@ func (g Governance) Request(seed det.Seed, stamp Stamp, in NewRequest) (ActionRe
 
 // open begins the ballots.
 func (r *ActionRequest) open() error {
-	if r.Origin == "" || r.Action == "" || len(r.Origin) > maxName || len(r.Action) > maxName || len(r.Justification) > maxText || len(r.Evidence) > maxList {
-		return fault.New(ErrAction, "job.ActionRequest", "origin and action have 1 to %d bytes, a justification at most %d", maxName, maxText)
+	if r.Origin == "" || r.Action == "" || len(r.Origin) > canon.MaxName || len(r.Action) > canon.MaxName || len(r.Justification) > maxText || len(r.Evidence) > maxList {
+		return fault.New(ErrAction, "job.ActionRequest", "origin and action have 1 to %d bytes, a justification at most %d", canon.MaxName, maxText)
 	}
 	shown, err := canon.Encode(r.created(), canon.MACEFixed9)
 	if err != nil {
@@ -463,21 +463,21 @@ func ParseActionRequest(v canon.Value, rules Governance, roster govern.Roster, t
 	const op = "job.ParseActionRequest"
 	r := newRecord(v, ErrAction, op, "request", "action", "class", "elapsed", "event_sequence_index", "evidence", "executed_event", "job_seed",
 		"justification", "ledger", "origin", "payload", "request_id", "required_approval_type", "status", "timestamp_seeded", "votes")
-	seed := det.Seed(r.name("job_seed"))
-	stamp := Stamp{Index: r.count("event_sequence_index", maxCount), ID: r.digest("request_id"), At: r.instant("timestamp_seeded")}
+	seed := det.Seed(r.Name("job_seed"))
+	stamp := Stamp{Index: r.Count("event_sequence_index", maxCount), ID: r.digest("request_id"), At: r.instant("timestamp_seeded")}
 	in := NewRequest{
-		Ledger: r.name("ledger"), Origin: r.name("origin"), Action: r.name("action"), Payload: v.Get("payload"),
-		Justification: r.text("justification", maxText), Evidence: r.list("evidence"),
+		Ledger: r.Name("ledger"), Origin: r.Name("origin"), Action: r.Name("action"), Payload: v.Get("payload"),
+		Justification: r.Text("justification", maxText), Evidence: r.list("evidence"),
 	}
-	elapsed, executed := r.count("elapsed", maxCount), Stamp{}
+	elapsed, executed := r.Count("elapsed", maxCount), Stamp{}
 	if !v.Get("executed_event").IsNull() {
 		e := r.sub("executed_event", "event_id", "event_sequence_index", "timestamp_seeded")
-		executed = Stamp{Index: e.count("event_sequence_index", maxCount), ID: e.digest("event_id"), At: e.instant("timestamp_seeded")}
-		r.take("executed_event", e.err)
+		executed = Stamp{Index: e.Count("event_sequence_index", maxCount), ID: e.digest("event_id"), At: e.instant("timestamp_seeded")}
+		r.Take("executed_event", e.Err)
 	}
 	votes := r.list("votes")
-	if r.err != nil {
-		return ActionRequest{}, r.err
+	if r.Err != nil {
+		return ActionRequest{}, r.Err
 	}
 	req, err := rules.Request(seed, stamp, in)
 	if err != nil {
@@ -485,9 +485,9 @@ func ParseActionRequest(v canon.Value, rules Governance, roster govern.Roster, t
 	}
 	for i, e := range votes {
 		vote := newRecord(e, ErrAction, op, "vote", "act", "after", "member_id", "vote", "vote_id")
-		after := vote.count("after", maxCount)
-		if vote.err != nil {
-			return ActionRequest{}, vote.err
+		after := vote.Count("after", maxCount)
+		if vote.Err != nil {
+			return ActionRequest{}, vote.Err
 		}
 		act, err := roster.Readmit(e.Get("act"), req.Requirement(tenant))
 		if err == nil {

@@ -76,14 +76,14 @@ func ParseEvent(b []byte, seed det.Seed) (Event, error) {
 	}
 	r := newRecord(v, ErrJobEvent, op, "the event", "event_id", "event_sequence_index", "event_type", "job_seed", "payload", "profile", "timestamp_seeded")
 	e := Event{
-		Stamp: Stamp{Index: r.count("event_sequence_index", maxCount), ID: r.digest("event_id"), At: r.instant("timestamp_seeded")},
-		Type:  r.word("event_type", eventTypes[:]...), Payload: v.Get("payload"),
+		Stamp: Stamp{Index: r.Count("event_sequence_index", maxCount), ID: r.digest("event_id"), At: r.instant("timestamp_seeded")},
+		Type:  r.Word("event_type", eventTypes[:]...), Payload: v.Get("payload"),
 	}
-	if r.word("profile", string(canon.MACEFixed9)); r.err == nil && r.name("job_seed") != string(seed) {
-		r.fail("the event is one of another seed")
+	if r.Word("profile", string(canon.MACEFixed9)); r.Err == nil && r.Name("job_seed") != string(seed) {
+		r.Fail("the event is one of another seed")
 	}
-	if r.err != nil {
-		return Event{}, r.err
+	if r.Err != nil {
+		return Event{}, r.Err
 	}
 	return e, e.Stamp.Check(seed, e.Type)
 }
@@ -116,11 +116,11 @@ func (r EventRef) value() canon.Value {
 		canon.M("event_type", canon.String(r.Type)))
 }
 
-func readRef(r *record, v canon.Value) EventRef {
-	f := newRecord(v, r.code, r.op, "event_ref", "digest", "event_id", "event_sequence_index", "event_type")
-	ref := EventRef{Index: f.count("event_sequence_index", maxCount), ID: f.digest("event_id"), Type: f.word("event_type", eventTypes[:]...)}
+func readRef(r record, v canon.Value) EventRef {
+	f := newRecord(v, r.Code, r.Op, "event_ref", "digest", "event_id", "event_sequence_index", "event_type")
+	ref := EventRef{Index: f.Count("event_sequence_index", maxCount), ID: f.digest("event_id"), Type: f.Word("event_type", eventTypes[:]...)}
 	ref.Digest, _ = canon.ParseDigest(f.digest("digest"))
-	r.take("event_refs", f.err)
+	r.Take("event_refs", f.Err)
 	return ref
 }
 

@@ -81,7 +81,7 @@ func (it Iteration) Value() canon.Value {
 		canon.M("agent_output", output),
 		canon.M("agent_output_digest", digest),
 		canon.M("agent_output_id", textValue(it.OutputID)),
-		canon.M("failures", namesValue(it.Failures)),
+		canon.M("failures", canon.Strings(it.Failures)),
 		canon.M("iteration", canon.Int(it.Number)),
 		canon.M("iteration_id", canon.String(it.ID)),
 		canon.M("router_event_id", canon.String(it.Event)),
@@ -90,23 +90,23 @@ func (it Iteration) Value() canon.Value {
 		canon.M("tick", it.Tick))
 }
 
-func readIteration(r *record, v canon.Value) Iteration {
-	f := newRecord(v, r.code, r.op, "iteration", "agent_output", "agent_output_digest", "agent_output_id", "failures", "iteration", "iteration_id",
+func readIteration(r record, v canon.Value) Iteration {
+	f := newRecord(v, r.Code, r.Op, "iteration", "agent_output", "agent_output_digest", "agent_output_id", "failures", "iteration", "iteration_id",
 		"router_event_id", "router_input_snapshot", "router_output", "tick")
 	it := Iteration{
-		ID: f.digest("iteration_id"), Number: f.count("iteration", maxList), Event: f.digest("router_event_id"),
+		ID: f.digest("iteration_id"), Number: f.Count("iteration", maxList), Event: f.digest("router_event_id"),
 		Input: v.Get("router_input_snapshot"), Router: v.Get("router_output"), Failures: f.names("failures"), Tick: v.Get("tick"),
 	}
 	if !v.Get("agent_output_id").IsNull() {
 		it.OutputID = f.digest("agent_output_id")
 		it.Digest, _ = canon.ParseDigest(f.digest("agent_output_digest"))
 	} else if !v.Get("agent_output_digest").IsNull() || !v.Get("agent_output").IsNull() {
-		f.fail("an output without an id")
+		f.Fail("an output without an id")
 	}
 	if !v.Get("agent_output").IsNull() {
 		it.Output = v.Get("agent_output")
 	}
-	r.take("iteration_trace", f.err)
+	r.Take("iteration_trace", f.Err)
 	return it
 }
 
@@ -136,13 +136,13 @@ func (l *Log) signed() canon.Value {
 		canon.M("key_id", canon.String(l.KeyID)),
 		canon.M("log_id", canon.String(LogID(l.Seed))),
 		canon.M("memory_writes", array(l.Writes, Write.value)),
-		canon.M("missing", namesValue(l.Missing)),
+		canon.M("missing", canon.Strings(l.Missing)),
 		canon.M("premise", l.value()),
 		canon.M("profile", canon.String(string(l.Profile))),
 		canon.M("replayable", canon.Bool(l.Replayable)),
 		canon.M("rng_draws", array(l.Draws, drawValue)),
 		canon.M("schema_version", canon.String(l.Version)),
-		canon.M("warnings", namesValue(l.Warnings)))...)
+		canon.M("warnings", canon.Strings(l.Warnings)))...)
 }
 
 // Message returns the bytes that the MAC is over.
@@ -224,14 +224,14 @@ func ParseLog(b []byte) (*Log, error) {
 	}
 	r := newRecord(v, ErrIntegrity, op, "the log", names...)
 	l := &Log{
-		Final: r.text("final_answer", maxOutput), Error: r.textOrNull("error", maxName), Replayable: r.bool("replayable"),
+		Final: r.Text("final_answer", maxOutput), Error: r.TextOrNull("error", canon.MaxName), Replayable: r.Bool("replayable"),
 		Missing: r.names("missing"), Warnings: r.names("warnings"), Profile: canon.MACEFixed9,
-		Generator: r.word("generator", logGenerator), Version: r.word("schema_version", logVersion), KeyID: r.name("key_id"),
+		Generator: r.Word("generator", logGenerator), Version: r.Word("schema_version", logVersion), KeyID: r.Name("key_id"),
 	}
 	l.MAC, _ = canon.ParseDigest(r.digest("mac"))
 	e := r.sub("end_states", "brainstate", "selfrep", "semantic")
 	l.Ends = Ends{Brain: e.digest("brainstate"), SelfRep: e.digest("selfrep"), Semantic: e.digest("semantic")}
-	r.take("end_states", e.err)
+	r.Take("end_states", e.Err)
 	for i, k := range kinds {
 		if !v.Get(k.Field()).IsNull() {
 			l.Snapshots[i] = r.digest(k.Field())
@@ -239,11 +239,11 @@ func ParseLog(b []byte) (*Log, error) {
 	}
 	refs := v.Get("event_refs")
 	if refs.Kind() != canon.KindArray || refs.Len() > maxLogEvents {
-		r.fail("event_refs is no list of at most %d elements", maxLogEvents)
+		r.Fail("event_refs is no list of at most %d elements", maxLogEvents)
 	}
 	for _, e := range refs.Elems() {
-		if l.Events = append(l.Events, readRef(r, e)); r.err != nil {
-			return nil, r.err
+		if l.Events = append(l.Events, readRef(r, e)); r.Err != nil {
+			return nil, r.Err
 		}
 	}
 	for _, e := range r.list("iteration_trace") {
@@ -251,19 +251,19 @@ func ParseLog(b []byte) (*Log, error) {
 	}
 	for _, e := range r.list("memory_writes") {
 		w := newRecord(e, ErrIntegrity, op, "memory_write", "event_id", "event_type", "id")
-		l.Writes = append(l.Writes, Write{Event: w.digest("event_id"), Type: w.name("event_type"), ID: w.name("id")})
-		r.take("memory_writes", w.err)
+		l.Writes = append(l.Writes, Write{Event: w.digest("event_id"), Type: w.Name("event_type"), ID: w.Name("id")})
+		r.Take("memory_writes", w.Err)
 	}
 	for _, e := range r.list("rng_draws") {
 		l.Draws = append(l.Draws, readDraw(r, e))
 	}
 	l.Premise, err = parsePremise(v.Get("premise"))
-	r.take("premise", err)
-	if l.JobID, l.Seed = r.name("job_id"), det.Seed(r.name("job_seed")); r.err == nil && r.digest("log_id") != LogID(l.Seed) {
-		r.fail("log_id is not that of the seed")
+	r.Take("premise", err)
+	if l.JobID, l.Seed = r.Name("job_id"), det.Seed(r.Name("job_seed")); r.Err == nil && r.digest("log_id") != LogID(l.Seed) {
+		r.Fail("log_id is not that of the seed")
 	}
-	if r.err != nil {
-		return nil, r.err
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	return l, nil
 }
@@ -275,14 +275,14 @@ func drawValue(d det.Draw) canon.Value {
 		canon.M("value", canon.String(strconv.FormatUint(d.Value, 10))))
 }
 
-func readDraw(r *record, v canon.Value) det.Draw {
-	f := newRecord(v, r.code, r.op, "draw", "label", "n", "value")
-	d := det.Draw{Label: f.name("label"), N: uint64(f.count("n", maxCount))}
+func readDraw(r record, v canon.Value) det.Draw {
+	f := newRecord(v, r.Code, r.Op, "draw", "label", "n", "value")
+	d := det.Draw{Label: f.Name("label"), N: uint64(f.Count("n", maxCount))}
 	var err error
-	if d.Value, err = strconv.ParseUint(f.name("value"), 10, 64); err != nil || strconv.FormatUint(d.Value, 10) != v.Get("value").Str() {
-		f.fail("the value is no number of 64 bits")
+	if d.Value, err = strconv.ParseUint(f.Name("value"), 10, 64); err != nil || strconv.FormatUint(d.Value, 10) != v.Get("value").Str() {
+		f.Fail("the value is no number of 64 bits")
 	}
-	r.take("rng_draws", f.err)
+	r.Take("rng_draws", f.Err)
 	return d
 }
 
@@ -293,7 +293,7 @@ func (p Premise) value() canon.Value {
 		metadata = canon.Object()
 	}
 	return canon.Object(
-		canon.M("candidate_list", namesValue(p.Candidates)),
+		canon.M("candidate_list", canon.Strings(p.Candidates)),
 		canon.M("episodes", array(p.Episodes.rows, Episode.Value)),
 		canon.M("goal", canon.Object(
 			canon.M("heuristic_score", p.Goal.Heuristic.Value()),
@@ -301,7 +301,7 @@ func (p Premise) value() canon.Value {
 			canon.M("user_specified", p.Goal.User.Value()))),
 		canon.M("pii", canon.Bool(p.Blocked)),
 		canon.M("query_text", canon.String(p.Query)),
-		canon.M("roles", namesValue(p.Roles)),
+		canon.M("roles", canon.Strings(p.Roles)),
 		canon.M("roster", p.Roster.Value()),
 		canon.M("semantic", p.Semantic.Value()),
 		canon.M("tenant", textValue(p.Tenant)),
@@ -312,25 +312,25 @@ func parsePremise(v canon.Value) (Premise, error) {
 	const op = "job.ParseLog"
 	r := newRecord(v, ErrIntegrity, op, "the premise", "candidate_list", "episodes", "goal", "pii", "query_text", "roles", "roster", "semantic", "tenant", "user_id")
 	p := Premise{
-		Query: r.text("query_text", maxText), Blocked: r.bool("pii"), User: r.textOrNull("user_id", maxName), Roles: r.set("roles"),
-		Candidates: r.set("candidate_list"), Tenant: r.textOrNull("tenant", maxName),
+		Query: r.Text("query_text", maxText), Blocked: r.Bool("pii"), User: r.TextOrNull("user_id", canon.MaxName), Roles: r.set("roles"),
+		Candidates: r.set("candidate_list"), Tenant: r.TextOrNull("tenant", canon.MaxName),
 	}
 	g := r.sub("goal", "heuristic_score", "metadata", "user_specified")
-	p.Goal = GoalSpec{User: g.unit("user_specified"), Heuristic: g.unit("heuristic_score"), Metadata: g.v.Get("metadata")}
-	r.take("goal", g.err)
+	p.Goal = GoalSpec{User: g.unit("user_specified"), Heuristic: g.unit("heuristic_score"), Metadata: g.Value.Get("metadata")}
+	r.Take("goal", g.Err)
 	var err error
 	for _, e := range v.Get("episodes").Elems() {
 		row, err := ParseEpisode(e)
 		if err == nil {
 			p.Episodes, err = p.Episodes.Add(row)
 		}
-		if r.take("episodes", err); r.err != nil {
-			return Premise{}, r.err
+		if r.Take("episodes", err); r.Err != nil {
+			return Premise{}, r.Err
 		}
 	}
 	p.Roster, err = govern.ParseRoster(v.Get("roster"))
-	r.take("roster", err)
+	r.Take("roster", err)
 	p.Semantic, err = ParseSemantic(v.Get("semantic"))
-	r.take("semantic", err)
-	return p, r.err
+	r.Take("semantic", err)
+	return p, r.Err
 }

@@ -65,7 +65,7 @@ func AnswerMAC(c *effect.Call, key Key) (effect.Outcome, error) {
 	default:
 		return effect.Outcome{}, fault.New(ErrMACCall, op, "there is no tag for the purpose %q", c.Name)
 	}
-	return effect.Outcome{Status: effect.OK, Data: canon.Object(canon.M("macs", namesValue(tags)))}, nil
+	return effect.Outcome{Status: effect.OK, Data: canon.Object(canon.M("macs", canon.Strings(tags)))}, nil
 }
 
 // tags reads the outcome of a call for so many tags.

@@ -113,7 +113,7 @@ func (m *Machine) Pending() (ActionRequest, bool) {
 func (m *Machine) Next() effect.Step {
 	switch m.phase {
 	case hashing:
-		list, err := canon.Encode(namesValue(m.values), canon.Foreign)
+		list, err := canon.Encode(canon.Strings(m.values), canon.Foreign)
 		if err != nil {
 			panic("job: " + err.Error()) // they come from JSON
 		}
@@ -383,9 +383,9 @@ func (m *Machine) outside(in effect.Input) error {
 // feedback notes what the user says to the last output.
 func (m *Machine) feedback(data canon.Value) error {
 	r := newRecord(data, ErrInput, "job.Machine.feedback", "the feedback", "upvote")
-	good := r.bool("upvote")
-	if r.err != nil {
-		return r.err
+	good := r.Bool("upvote")
+	if r.Err != nil {
+		return r.Err
 	}
 	node := m.routed.Selected
 	if node == "" {

@@ -56,9 +56,9 @@ func (m *Machine) request(in NewRequest) error {
 // vote takes an act on the request that waits.
 func (m *Machine) vote(data canon.Value) error {
 	r := newRecord(data, ErrInput, "job.Machine.vote", "the vote", "act", "after")
-	after := r.count("after", maxCount)
-	if r.err != nil {
-		return r.err
+	after := r.Count("after", maxCount)
+	if r.Err != nil {
+		return r.Err
 	}
 	q, _ := m.Pending()
 	if err := m.emit(EventVote, canon.Object(
@@ -72,9 +72,9 @@ func (m *Machine) vote(data canon.Value) error {
 // elapse takes that time has passed.
 func (m *Machine) elapse(data canon.Value) error {
 	r := newRecord(data, ErrInput, "job.Machine.elapse", "the time", "after")
-	after := r.count("after", maxCount)
-	if r.err != nil {
-		return r.err
+	after := r.Count("after", maxCount)
+	if r.Err != nil {
+		return r.Err
 	}
 	return m.settle(after)
 }

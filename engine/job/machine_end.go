@@ -126,7 +126,7 @@ func (m *Machine) close(tag string) error {
 				canon.M("error", textValue(l.Error)),
 				canon.M("job_id", canon.String(l.JobID)),
 				canon.M("log_id", canon.String(LogID(l.Seed))),
-				canon.M("missing", namesValue(slices.Clone(l.Missing))),
+				canon.M("missing", canon.Strings(slices.Clone(l.Missing))),
 				canon.M("replayable", canon.Bool(l.Replayable)))),
 			canon.M("name", canon.String(LogResult))),
 		Contents: []ledger.Content{{Name: LogContent, Type: LogMedia, Bytes: b}},

@@ -101,7 +101,7 @@ func (e Episode) Value() canon.Value {
 }
 
 func (e Evidence) value() canon.Value {
-	return canon.Object(canon.M("sem_keys", namesValue(e.Keys)), canon.M("sem_snapshot_hash", canon.String(e.Hash)))
+	return canon.Object(canon.M("sem_keys", canon.Strings(e.Keys)), canon.M("sem_snapshot_hash", canon.String(e.Hash)))
 }
 
 // ParseEpisode reads what [Episode.Value] writes and nothing else. It refuses
@@ -111,17 +111,17 @@ func ParseEpisode(v canon.Value) (Episode, error) {
 	const op = "job.ParseEpisode"
 	r := newRecord(v, ErrMemory, op, "episode", "created_seeded_ts", "episodic_id", "evidence", "job_seed", "payload", "provenance", "source", "summary")
 	p := r.sub("provenance", "reflective_log_id", "trace_id")
-	e := Episode{ID: r.digest("episodic_id"), Seed: det.Seed(r.name("job_seed")), NewEpisode: NewEpisode{
-		At: r.instant("created_seeded_ts"), Source: EpisodeSource(r.word("source", "agent", "executor", "brainstate")),
-		Summary: r.text("summary", maxText), Payload: v.Get("payload"), Trace: p.text("trace_id", maxName), Log: p.text("reflective_log_id", maxName),
+	e := Episode{ID: r.digest("episodic_id"), Seed: det.Seed(r.Name("job_seed")), NewEpisode: NewEpisode{
+		At: r.instant("created_seeded_ts"), Source: EpisodeSource(r.Word("source", "agent", "executor", "brainstate")),
+		Summary: r.Text("summary", maxText), Payload: v.Get("payload"), Trace: p.Text("trace_id", canon.MaxName), Log: p.Text("reflective_log_id", canon.MaxName),
 	}}
-	r.take("provenance", p.err)
+	r.Take("provenance", p.Err)
 	for _, x := range r.list("evidence") {
 		ev := newRecord(x, ErrMemory, op, "evidence", "sem_keys", "sem_snapshot_hash")
 		e.Evidence = append(e.Evidence, Evidence{Keys: ev.set("sem_keys"), Hash: ev.digest("sem_snapshot_hash")})
-		r.take("evidence", ev.err)
+		r.Take("evidence", ev.Err)
 	}
-	return e, r.err
+	return e, r.Err
 }
 
 // Episodes is episodic memory: a list to which rows are added, and a value:

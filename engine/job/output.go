@@ -69,17 +69,17 @@ func ParseAgentOutput(b []byte) (AgentOutput, error) {
 		return AgentOutput{}, fault.Wrap(ErrOutput, op, err, "the output is no JSON")
 	}
 	r := newRecord(v, ErrOutput, op, "the output", "text", "confidence?", "deliverable?", "tokens_used?", "wm_inserts?", "references?", "requests?", "reads?")
-	o := AgentOutput{Text: r.text("text", maxOutput), Deliverable: true}
+	o := AgentOutput{Text: r.Text("text", maxOutput), Deliverable: true}
 	if v.Has("confidence") {
 		if o.Confidence, err = Quantise(v.Get("confidence")); err != nil || !o.Confidence.Unit() {
-			r.fail("the confidence is no number of 0 to 1")
+			r.Fail("the confidence is no number of 0 to 1")
 		}
 	}
 	if v.Has("deliverable") {
-		o.Deliverable = r.bool("deliverable")
+		o.Deliverable = r.Bool("deliverable")
 	}
 	if v.Has("tokens_used") {
-		o.Tokens = r.count("tokens_used", maxCount)
+		o.Tokens = r.Count("tokens_used", maxCount)
 	}
 	if v.Has("references") {
 		o.Reference = r.names("references")
@@ -89,9 +89,9 @@ func ParseAgentOutput(b []byte) (AgentOutput, error) {
 			m := newRecord(e, ErrOutput, op, "insert", "ttl_ticks?", "type", "value")
 			in := NewMemory{Type: memoryType(m), Value: e.Get("value")}
 			if e.Has("ttl_ticks") {
-				in.TTL = m.count("ttl_ticks", maxTicks)
+				in.TTL = m.Count("ttl_ticks", maxTicks)
 			}
-			r.take("wm_inserts", m.err)
+			r.Take("wm_inserts", m.Err)
 			o.Insert = append(o.Insert, in)
 		}
 	}
@@ -100,7 +100,7 @@ func ParseAgentOutput(b []byte) (AgentOutput, error) {
 			o.Requests = append(o.Requests, readMemoryRequest(r, e))
 		}
 		if len(o.Requests) > maxRequests {
-			r.fail("more than %d requests", maxRequests)
+			r.Fail("more than %d requests", maxRequests)
 		}
 	}
 	if v.Has("reads") {
@@ -108,25 +108,25 @@ func ParseAgentOutput(b []byte) (AgentOutput, error) {
 			o.Reads = append(o.Reads, readMemoryRead(r, e))
 		}
 		if len(o.Reads) < 1 || len(o.Reads) > maxReads {
-			r.fail("reads are 1 to %d, or are not there", maxReads)
+			r.Fail("reads are 1 to %d, or are not there", maxReads)
 		}
 	}
-	return o, r.err
+	return o, r.Err
 }
 
-func readMemoryRequest(r *record, v canon.Value) MemoryRequest {
+func readMemoryRequest(r record, v canon.Value) MemoryRequest {
 	names := []string{"action", "justification", "key", "value"}
 	if v.Get("action").Str() == ActionPromote {
 		names[3] = "episodic_id"
 	}
-	f := newRecord(v, ErrOutput, r.op, "request", names...)
+	f := newRecord(v, ErrOutput, r.Op, "request", names...)
 	q := MemoryRequest{
-		Action: f.word("action", ActionPut, ActionPromote), Key: f.name("key"), Value: v.Get("value"), Justification: f.text("justification", maxText),
+		Action: f.Word("action", ActionPut, ActionPromote), Key: f.Name("key"), Value: v.Get("value"), Justification: f.Text("justification", maxText),
 	}
 	if q.Action == ActionPromote {
 		q.Episode = f.digest("episodic_id")
 	}
-	r.take("requests", f.err)
+	r.Take("requests", f.Err)
 	return q
 }
 
@@ -135,7 +135,7 @@ func (o AgentOutput) Value() canon.Value {
 	v := canon.Object(
 		canon.M("confidence", o.Confidence.Value()),
 		canon.M("deliverable", canon.Bool(o.Deliverable)),
-		canon.M("references", namesValue(o.Reference)),
+		canon.M("references", canon.Strings(o.Reference)),
 		canon.M("requests", array(o.Requests, func(q MemoryRequest) canon.Value {
 			v := canon.Object(canon.M("action", canon.String(q.Action)), canon.M("justification", canon.String(q.Justification)), canon.M("key", canon.String(q.Key)))
 			if q.Action == ActionPromote {

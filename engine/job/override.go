@@ -37,16 +37,16 @@ func (o Override) Value() canon.Value {
 // with [ErrEvent].
 func ParseOverride(v canon.Value) (Override, error) {
 	r := newRecord(v, ErrEvent, "job.ParseOverride", "the override", "new_apt", "reason", "status")
-	o := Override{Reason: r.text("reason", maxText)}
-	apt, err := canon.Parse([]byte(r.name("new_apt")))
+	o := Override{Reason: r.Text("reason", maxText)}
+	apt, err := canon.Parse([]byte(r.Name("new_apt")))
 	var ok bool
 	if o.APT, ok = ParseNano(apt); err != nil || !ok {
-		r.fail("new_apt is no text of nine decimals such as %s", One)
+		r.Fail("new_apt is no text of nine decimals such as %s", One)
 	}
 	if !v.Get("status").IsNull() {
-		o.Status = Status(r.word("status", statuses[:]...))
+		o.Status = Status(r.Word("status", statuses[:]...))
 	}
-	return o, r.err
+	return o, r.Err
 }
 
 // Matter returns what an act that allows the override of a node in a job must
@@ -78,12 +78,12 @@ func (o override) is(t APTEvent) bool {
 }
 
 // readOverride reads {node_id, override} out of a payload.
-func (s *state) readOverride(r *record) override {
-	o, err := ParseOverride(r.v.Get("override"))
-	r.take("override", err)
-	x := override{r.name("node_id"), o}
-	if _, ok := s.selfrep.Node(x.node); r.err == nil && !ok {
-		r.err = fault.New(ErrNode, "job.state.override", "there is no node %q", x.node)
+func (s *state) readOverride(r record) override {
+	o, err := ParseOverride(r.Value.Get("override"))
+	r.Take("override", err)
+	x := override{r.Name("node_id"), o}
+	if _, ok := s.selfrep.Node(x.node); r.Err == nil && !ok {
+		r.Err = fault.New(ErrNode, "job.state.override", "there is no node %q", x.node)
 	}
 	return x
 }
@@ -95,8 +95,8 @@ func (s *state) applyOverrideAct(e Event) error {
 	const op = "job.state.override"
 	r := payloadOf(e, "act", "node_id", "override")
 	x := s.readOverride(r)
-	if r.err != nil {
-		return r.err
+	if r.Err != nil {
+		return r.Err
 	}
 	act, err := s.Roster.Readmit(e.Payload.Get("act"), OverrideRequirement(s.JobID, s.Tenant))
 	if err != nil {
@@ -125,8 +125,8 @@ func (s *state) applyOverrideAct(e Event) error {
 // override takes the act of somebody who sets the trust of a node.
 func (m *Machine) override(data canon.Value) error {
 	r := newRecord(data, ErrInput, "job.Machine.override", "the override", "act", "node_id", "override")
-	if r.err != nil {
-		return r.err
+	if r.Err != nil {
+		return r.Err
 	}
 	if err := m.emit(EventOverrideAct, data); err != nil {
 		return err

@@ -98,7 +98,7 @@ func NewPrivacy(rules PrivacyRules, categories ...Category) (Privacy, error) {
 		canon.M("persist_external_outputs", canon.Bool(rules.PersistOutputs)),
 		canon.M("persistent_consents", canon.Bool(rules.PersistentConsents)),
 		canon.M("retention_days", canon.Int(rules.RetentionDays)),
-		canon.M("unredacted_roles", namesValue(roles)),
+		canon.M("unredacted_roles", canon.Strings(roles)),
 	)
 	if len(rules.Safety) > 0 {
 		safety := slices.SortedFunc(slices.Values(rules.Safety), func(a, b SafetyRule) int { return strings.Compare(a.ID, b.ID) })
@@ -114,7 +114,7 @@ func (p Privacy) Value() canon.Value {
 		canon.M("persist_external_outputs", canon.Bool(p.persistOutputs)),
 		canon.M("persistent_consents", canon.Bool(p.allowPersistent)),
 		canon.M("retention_days", canon.Int(p.retentionDays)),
-		canon.M("unredacted_roles", namesValue(p.unredacted)),
+		canon.M("unredacted_roles", canon.Strings(p.unredacted)),
 	)
 	if len(p.safety) == 0 {
 		return v
@@ -140,41 +140,41 @@ func ParsePrivacy(v canon.Value) (Privacy, error) {
 	const op = "job.ParsePrivacy"
 	r := newRecord(v, ErrPrivacyRules, op, "privacy", "categories", "persist_external_outputs", "persistent_consents", "retention_days", "safety_rules?", "unredacted_roles")
 	p := Privacy{
-		unredacted: r.set("unredacted_roles"), retentionDays: r.count("retention_days", maxCount),
-		persistOutputs: r.bool("persist_external_outputs"), allowPersistent: r.bool("persistent_consents"),
+		unredacted: r.set("unredacted_roles"), retentionDays: r.Count("retention_days", maxCount),
+		persistOutputs: r.Bool("persist_external_outputs"), allowPersistent: r.Bool("persistent_consents"),
 	}
 	list := r.list("categories")
 	if len(list) > maxCategories {
-		r.fail("privacy.categories has more than %d elements", maxCategories)
+		r.Fail("privacy.categories has more than %d elements", maxCategories)
 		list = nil
 	}
 	for i, e := range list {
 		c := newRecord(e, ErrPrivacyRules, op, "category", "luhn", "pattern", "pii_type", "sensitivity")
 		category := Category{
-			Type: c.name("pii_type"), Pattern: c.text("pattern", maxPattern), Luhn: c.bool("luhn"),
-			Sensitivity: Sensitivity(c.word("sensitivity", "high", "medium", "low")),
+			Type: c.Name("pii_type"), Pattern: c.Text("pattern", maxPattern), Luhn: c.Bool("luhn"),
+			Sensitivity: Sensitivity(c.Word("sensitivity", "high", "medium", "low")),
 		}
 		if !isKey(category.Type) {
-			c.fail("the type %q is not made of lower-case letters, digits and underscores", category.Type)
+			c.Fail("the type %q is not made of lower-case letters, digits and underscores", category.Type)
 		}
 		re, err := regexp.Compile(category.Pattern)
 		if err != nil {
-			c.take("pattern", fault.New(ErrPrivacyRules, op, "the pattern of %q is not RE2: %s", category.Type, err))
+			c.Take("pattern", fault.New(ErrPrivacyRules, op, "the pattern of %q is not RE2: %s", category.Type, err))
 		} else if re.MatchString("") {
-			c.fail("the pattern of %q matches nothing at all", category.Type)
+			c.Fail("the pattern of %q matches nothing at all", category.Type)
 		}
 		category.re = re
 		if i > 0 && p.categories[i-1].Type >= category.Type {
-			c.fail("the categories are not sorted by type, or %q is there twice", category.Type)
+			c.Fail("the categories are not sorted by type, or %q is there twice", category.Type)
 		}
 		p.categories = append(p.categories, category)
-		r.take("categories", c.err)
+		r.Take("categories", c.Err)
 	}
 	if v.Has("safety_rules") {
 		p.safety = parseSafety(r)
 	}
-	if r.err != nil {
-		return Privacy{}, r.err
+	if r.Err != nil {
+		return Privacy{}, r.Err
 	}
 	p.set = true
 	return p, nil

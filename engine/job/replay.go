@@ -200,9 +200,9 @@ func (r *Result) Value() canon.Value {
 		canon.M("force_halt", canon.Bool(r.Halt)),
 		canon.M("iterations", canon.Int(r.Iterations)),
 		canon.M("job_id", canon.String(r.JobID)),
-		canon.M("missing", namesValue(r.Missing)),
+		canon.M("missing", canon.Strings(r.Missing)),
 		canon.M("mode", canon.String(string(r.Mode))),
-		canon.M("non_authoritative_because", namesValue(r.Why)),
+		canon.M("non_authoritative_because", canon.Strings(r.Why)),
 		canon.M("profile", canon.String(string(canon.MACEFixed9))),
 		canon.M("steps", canon.Int(r.Steps)))
 }

@@ -104,14 +104,14 @@ func (q RouteRequest) Value() canon.Value {
 	return canon.Object(
 		canon.M("attempts_left", canon.Int(q.Attempts)),
 		canon.M("brainstate_snapshot_id", canon.String(q.BrainID)),
-		canon.M("candidate_list", namesValue(q.Candidates)),
-		canon.M("dropped", namesValue(q.Dropped)),
+		canon.M("candidate_list", canon.Strings(q.Candidates)),
+		canon.M("dropped", canon.Strings(q.Dropped)),
 		canon.M("iteration", canon.Int(q.Iteration)),
 		canon.M("job_id", canon.String(q.JobID)),
 		canon.M("job_seed", canon.String(string(q.JobSeed))),
 		canon.M("pii", canon.Bool(q.PII)),
 		canon.M("query_text", canon.String(q.Query)),
-		canon.M("roles", namesValue(q.Roles)),
+		canon.M("roles", canon.Strings(q.Roles)),
 		canon.M("router_snapshot_id", canon.String(q.RouterID)),
 		canon.M("selfrep_snapshot_id", canon.String(q.SelfRepID)),
 		canon.M("trace_id", canon.String(q.TraceID)))
@@ -123,17 +123,17 @@ func ParseRouteRequest(v canon.Value) (RouteRequest, error) {
 	r := newRecord(v, ErrRequest, "job.ParseRouteRequest", "the request", strings.Fields(`attempts_left brainstate_snapshot_id
 		candidate_list dropped iteration job_id job_seed pii query_text roles router_snapshot_id selfrep_snapshot_id trace_id`)...)
 	q := RouteRequest{
-		JobID: r.name("job_id"), JobSeed: det.Seed(r.name("job_seed")), Iteration: r.count("iteration", maxCount),
-		Query: r.text("query_text", maxQuery), Roles: r.set("roles"), PII: r.bool("pii"),
-		Candidates: r.set("candidate_list"), Dropped: r.set("dropped"), Attempts: r.count("attempts_left", maxCount),
+		JobID: r.Name("job_id"), JobSeed: det.Seed(r.Name("job_seed")), Iteration: r.Count("iteration", maxCount),
+		Query: r.Text("query_text", maxQuery), Roles: r.set("roles"), PII: r.Bool("pii"),
+		Candidates: r.set("candidate_list"), Dropped: r.set("dropped"), Attempts: r.Count("attempts_left", maxCount),
 		SelfRepID: r.digest("selfrep_snapshot_id"), BrainID: r.digest("brainstate_snapshot_id"), RouterID: r.digest("router_snapshot_id"),
-		TraceID: r.name("trace_id"),
+		TraceID: r.Name("trace_id"),
 	}
 	if q.Attempts == 0 {
-		r.fail("no attempt is left")
+		r.Fail("no attempt is left")
 	}
-	if r.err != nil {
-		return RouteRequest{}, r.err
+	if r.Err != nil {
+		return RouteRequest{}, r.Err
 	}
 	return q, nil
 }

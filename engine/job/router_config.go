@@ -96,24 +96,24 @@ func (c *RouterConfig) grants(action string, roles []string) bool {
 func (c *RouterConfig) Value() canon.Value {
 	intents := make([]canon.Value, len(c.Intents))
 	for i, in := range c.Intents {
-		intents[i] = canon.Object(canon.M("action", canon.String(in.Action)), canon.M("terms", namesValue(in.Terms)))
+		intents[i] = canon.Object(canon.M("action", canon.String(in.Action)), canon.M("terms", canon.Strings(in.Terms)))
 	}
 	access := make([]canon.Value, len(c.Access))
 	for i, a := range c.Access {
-		access[i] = canon.Object(canon.M("action", canon.String(a.Action)), canon.M("roles", namesValue(a.Roles)))
+		access[i] = canon.Object(canon.M("action", canon.String(a.Action)), canon.M("roles", canon.Strings(a.Roles)))
 	}
 	return canon.Object(
 		canon.M("access", canon.Array(access...)),
 		canon.M("default_action", canon.String(c.DefaultAction)),
 		canon.M("fallback_agent", textValue(c.Fallback)),
-		canon.M("high_risk_actions", namesValue(c.HighRisk)),
+		canon.M("high_risk_actions", canon.Strings(c.HighRisk)),
 		canon.M("intents", canon.Array(intents...)),
 		canon.M("min_availability", c.MinAvailability.Value()),
 		canon.M("min_depth_gain", c.MinDepthGain.Value()),
 		canon.M("min_score", c.MinScore.Value()),
 		canon.M("min_token_floor", canon.Int(c.TokenFloor)),
-		canon.M("private_actions", namesValue(c.Private)),
-		canon.M("tie_break", namesValue(c.TieBreak)),
+		canon.M("private_actions", canon.Strings(c.Private)),
+		canon.M("tie_break", canon.Strings(c.TieBreak)),
 		canon.M("token_share_base", c.TokenBase.Value()),
 		canon.M("token_share_gain", c.TokenGain.Value()),
 		canon.M("top_n", canon.Int(c.TopN)),
@@ -134,40 +134,40 @@ func ParseRouterConfig(v canon.Value) (RouterConfig, error) {
 	c := RouterConfig{
 		Weights:         RouteWeights{Availability: w.unit("availability"), Goal: w.unit("goal"), Explore: w.unit("explore")},
 		MinAvailability: r.unit("min_availability"), MinScore: r.unit("min_score"), MinDepthGain: r.unit("min_depth_gain"),
-		TopN: r.count("top_n", maxList), TieBreak: r.names("tie_break"),
-		TokenBase: r.unit("token_share_base"), TokenGain: r.unit("token_share_gain"), TokenFloor: r.count("min_token_floor", maxCount),
-		Fallback: r.textOrNull("fallback_agent", maxName), DefaultAction: r.name("default_action"),
+		TopN: r.Count("top_n", maxList), TieBreak: r.names("tie_break"),
+		TokenBase: r.unit("token_share_base"), TokenGain: r.unit("token_share_gain"), TokenFloor: r.Count("min_token_floor", maxCount),
+		Fallback: r.TextOrNull("fallback_agent", canon.MaxName), DefaultAction: r.Name("default_action"),
 		Private: r.set("private_actions"), HighRisk: r.set("high_risk_actions"),
 	}
-	r.take("weights", w.err)
+	r.Take("weights", w.Err)
 	if c.TopN == 0 {
-		r.fail("top_n is 0: nobody would ever be chosen")
+		r.Fail("top_n is 0: nobody would ever be chosen")
 	}
 	if !slices.Equal(c.TieBreak, []string{TieByID}) && !slices.Equal(c.TieBreak, []string{TieByTrust, TieByID}) {
-		r.fail("tie_break is neither [%s, %s] nor [%s]", TieByTrust, TieByID, TieByID)
+		r.Fail("tie_break is neither [%s, %s] nor [%s]", TieByTrust, TieByID, TieByID)
 	}
 	for _, e := range r.list("intents") {
 		f := newRecord(e, ErrRouterConfig, op, "an intent", "action", "terms")
-		in := Intent{Action: f.name("action"), Terms: f.set("terms")}
+		in := Intent{Action: f.Name("action"), Terms: f.set("terms")}
 		for _, term := range in.Terms {
 			if !slices.Equal(queryWords(term), []string{term}) {
-				f.fail("the term %q is no single word in lower case, and would never be found", term)
+				f.Fail("the term %q is no single word in lower case, and would never be found", term)
 			}
 		}
-		r.take("intents", f.err)
+		r.Take("intents", f.Err)
 		c.Intents = append(c.Intents, in)
 	}
 	for _, e := range r.list("access") {
 		f := newRecord(e, ErrRouterConfig, op, "an access rule", "action", "roles")
-		a := Access{Action: f.name("action"), Roles: f.set("roles")}
-		r.take("access", f.err)
+		a := Access{Action: f.Name("action"), Roles: f.set("roles")}
+		r.Take("access", f.Err)
 		if n := len(c.Access); n > 0 && c.Access[n-1].Action >= a.Action {
-			r.fail("the access rules are not sorted, or %q is there twice", a.Action)
+			r.Fail("the access rules are not sorted, or %q is there twice", a.Action)
 		}
 		c.Access = append(c.Access, a)
 	}
-	if r.err != nil {
-		return RouterConfig{}, r.err
+	if r.Err != nil {
+		return RouterConfig{}, r.Err
 	}
 	return c, nil
 }

@@ -63,30 +63,30 @@ func (s SafetyRule) value() canon.Value {
 
 // parseSafety reads the rules of a privacy snapshot. A rule that would find
 // what we say in place of something is refused: then no text would ever be safe.
-func parseSafety(r *record) (rules []SafetyRule) {
+func parseSafety(r record) (rules []SafetyRule) {
 	const op = "job.ParsePrivacy"
 	list := r.list("safety_rules")
 	if len(list) == 0 || len(list) > maxSafetyRules {
-		r.fail("privacy.safety_rules has 1 to %d elements, or is not there", maxSafetyRules)
+		r.Fail("privacy.safety_rules has 1 to %d elements, or is not there", maxSafetyRules)
 	}
 	for i, e := range list {
 		f := newRecord(e, ErrPrivacyRules, op, "safety rule", "pattern", "reason", "rule_id", "verdict")
 		s := SafetyRule{
-			ID: f.name("rule_id"), Pattern: f.text("pattern", maxPattern), Reason: f.text("reason", maxText),
-			Verdict: Verdict(f.word("verdict", verdicts[1:]...)),
+			ID: f.Name("rule_id"), Pattern: f.Text("pattern", maxPattern), Reason: f.Text("reason", maxText),
+			Verdict: Verdict(f.Word("verdict", verdicts[1:]...)),
 		}
 		re, err := regexp.Compile(s.Pattern)
 		switch {
 		case err != nil:
-			f.take("pattern", fault.New(ErrPrivacyRules, op, "the pattern of %q is not RE2: %s", s.ID, err))
+			f.Take("pattern", fault.New(ErrPrivacyRules, op, "the pattern of %q is not RE2: %s", s.ID, err))
 		case re.MatchString(""), re.MatchString(standIn), re.MatchString(SayRedaction), re.MatchString(SaySafetyBlock):
-			f.fail("the pattern of %q finds nothing at all, or what stands in for what was left out", s.ID)
+			f.Fail("the pattern of %q finds nothing at all, or what stands in for what was left out", s.ID)
 		}
 		if s.re = re; i > 0 && rules[i-1].ID >= s.ID {
-			f.fail("the safety rules are not sorted by rule_id, or %q is there twice", s.ID)
+			f.Fail("the safety rules are not sorted by rule_id, or %q is there twice", s.ID)
 		}
 		rules = append(rules, s)
-		r.take("safety_rules", f.err)
+		r.Take("safety_rules", f.Err)
 	}
 	return rules
 }
@@ -166,7 +166,7 @@ func (j Judged) payload(iteration, output string) canon.Value {
 		canon.M("agent_output_id", canon.String(output)),
 		canon.M("iteration_id", canon.String(iteration)),
 		canon.M("places", canon.Int(int64(j.Cuts))),
-		canon.M("rule_ids", namesValue(j.Rules)),
+		canon.M("rule_ids", canon.Strings(j.Rules)),
 		canon.M("verdict", canon.String(string(j.Verdict))))
 }
 
@@ -186,19 +186,19 @@ func (p Privacy) judge(o AgentOutput) (AgentOutput, Judged) {
 func (s *state) applySafety(e Event) error {
 	r := payloadOf(e, "agent_output_id", "iteration_id", "places", "rule_ids", "verdict")
 	n := len(s.steps) - 1
-	v := Verdict(r.word("verdict", verdicts[1:]...))
-	r.count("places", maxCount)
+	v := Verdict(r.Word("verdict", verdicts[1:]...))
+	r.Count("places", maxCount)
 	rules := r.set("rule_ids")
 	for _, id := range rules {
 		if !slices.ContainsFunc(s.privacy.safety, func(x SafetyRule) bool { return x.ID == id }) {
-			r.fail("the privacy snapshot has no rule %q", id)
+			r.Fail("the privacy snapshot has no rule %q", id)
 		}
 	}
 	if n < 0 || !s.work.open || r.digest("iteration_id") != s.steps[n].id || r.digest("agent_output_id") != OutputID(s.Seed, int64(n)) ||
 		s.steps[n].outputID != "" || v.event() != e.Type || len(rules) == 0 {
-		r.fail("no output waits for this verdict")
+		r.Fail("no output waits for this verdict")
 	}
-	return r.err
+	return r.Err
 }
 
 // wantsReview returns the request that the council looks at an output of which
@@ -210,7 +210,7 @@ func (s *state) wantsReview(j Judged) NewRequest {
 		Payload: canon.Object(
 			canon.M("agent_output_id", canon.String(OutputID(s.Seed, int64(n)))),
 			canon.M("iteration_id", canon.String(s.steps[n].id)),
-			canon.M("rule_ids", namesValue(j.Rules))),
+			canon.M("rule_ids", canon.Strings(j.Rules))),
 		Evidence: []canon.Value{canon.Object(canon.M("event_id", canon.String(s.steps[n].event)))},
 	}
 }

@@ -93,23 +93,23 @@ func StandardTrust() Trust {
 	}
 }
 
-func parseTrust(r *record) Trust {
+func parseTrust(r record) Trust {
 	w := r.sub("availability", "healthy", "degraded", "offline", "quarantined", "dependency_unhealthy")
 	t := Trust{
 		Decay: r.unit("decay"), Beta: r.unit("beta"), Gamma: r.unit("gamma"), Init: r.unit("apt_init"),
-		MinEvents: r.count("min_events_for_trust", maxCount),
+		MinEvents: r.Count("min_events_for_trust", maxCount),
 		Degraded:  r.unit("apt_degraded"), Block: r.unit("apt_block"),
-		FailsOffline:  r.count("fails_offline", maxCount),
-		DegradeRule:   r.word("degrade_rule", RuleAny, RuleAll),
-		OfflineRule:   r.word("offline_rule", OfflineByFailures, RuleAny),
+		FailsOffline:  r.Count("fails_offline", maxCount),
+		DegradeRule:   r.Word("degrade_rule", RuleAny, RuleAll),
+		OfflineRule:   r.Word("offline_rule", OfflineByFailures, RuleAny),
 		WeightHealthy: w.unit("healthy"), WeightDegraded: w.unit("degraded"),
 		WeightOffline: w.unit("offline"), WeightQuarantined: w.unit("quarantined"),
 		DependencyFactor: w.unit("dependency_unhealthy"),
 	}
 	if t.FailsOffline == 0 {
-		r.fail("%s.fails_offline is 0: every node would be offline", r.what)
+		r.Fail("%s.fails_offline is 0: every node would be offline", r.What)
 	}
-	r.take("availability", w.err)
+	r.Take("availability", w.Err)
 	return t
 }
 
@@ -357,7 +357,7 @@ func (s SelfRep) dependencies(id string) canon.Value {
 	for _, e := range s.from(id) {
 		out = append(out, e.To)
 	}
-	return namesValue(out)
+	return canon.Strings(out)
 }
 
 // Value returns s as a snapshot holds it. Arrays stand in the order in which
@@ -392,9 +392,9 @@ func (s SelfRep) nodeValue(n Node) canon.Value {
 			canon.M("total_calls", canon.Int(n.Calls)))),
 		canon.M("node_id", canon.String(n.ID)),
 		canon.M("policy", canon.Object(
-			canon.M("allowed_actions", namesValue(n.Policy.Allowed)),
-			canon.M("forbidden_actions", namesValue(n.Policy.Forbidden)),
-			canon.M("immutable_actions", namesValue(n.Policy.Immutable)))),
+			canon.M("allowed_actions", canon.Strings(n.Policy.Allowed)),
+			canon.M("forbidden_actions", canon.Strings(n.Policy.Forbidden)),
+			canon.M("immutable_actions", canon.Strings(n.Policy.Immutable)))),
 		canon.M("registration", canon.Object(
 			canon.M("registered_at", canon.String(n.RegisteredAt.String())),
 			canon.M("registered_by", canon.String(n.RegisteredBy)))),
@@ -412,45 +412,45 @@ func ParseSelfRep(v canon.Value) (SelfRep, error) {
 	c := r.sub("constants", strings.Fields(`apt_block apt_degraded apt_init availability beta decay degrade_rule fails_offline gamma
 		min_events_for_trust offline_rule`)...)
 	s := SelfRep{trust: parseTrust(c), last: -1}
-	r.take("constants", c.err)
+	r.Take("constants", c.Err)
 	for _, e := range r.list("nodes") {
 		n, err := parseNode(e)
-		r.take("nodes", err)
+		r.Take("nodes", err)
 		s.nodes = append(s.nodes, n)
 	}
 	if !slices.IsSortedFunc(s.nodes, byTrust) {
-		r.fail("the nodes are not in the order of trust and id")
+		r.Fail("the nodes are not in the order of trust and id")
 	}
 	slices.SortFunc(s.nodes, func(a, b Node) int { return strings.Compare(a.ID, b.ID) })
 	for i := 1; i < len(s.nodes); i++ {
 		if s.nodes[i-1].ID == s.nodes[i].ID {
-			r.fail("the node %q is there twice", s.nodes[i].ID)
+			r.Fail("the node %q is there twice", s.nodes[i].ID)
 		}
 	}
 	for _, e := range r.list("edges") {
 		f := newRecord(e, ErrSelfRep, op, "an edge", "edge_id", "from", "required", "to")
-		edge := Edge{From: f.name("from"), To: f.name("to"), Required: f.bool("required")}
-		if f.text("edge_id", 2*maxName+2) != edge.ID() {
-			f.fail("edge_id is not %q", edge.ID())
+		edge := Edge{From: f.Name("from"), To: f.Name("to"), Required: f.Bool("required")}
+		if f.Text("edge_id", 2*canon.MaxName+2) != edge.ID() {
+			f.Fail("edge_id is not %q", edge.ID())
 		}
 		for _, end := range []string{edge.From, edge.To} {
 			if _, ok := s.find(end); !ok {
-				f.fail("there is no node %q", end)
+				f.Fail("there is no node %q", end)
 			}
 		}
-		r.take("edges", f.err)
+		r.Take("edges", f.Err)
 		if n := len(s.edges); n > 0 && s.edges[n-1].ID() >= edge.ID() {
-			r.fail("the edges are not sorted, or %q is there twice", edge.ID())
+			r.Fail("the edges are not sorted, or %q is there twice", edge.ID())
 		}
 		s.edges = append(s.edges, edge)
 	}
-	for _, e := range r.v.Get("nodes").Elems() {
-		if id := e.Get("node_id").Str(); r.err == nil && !e.Get("dependencies").Equal(s.dependencies(id)) {
-			r.fail("the dependencies of %s are not its edges", id)
+	for _, e := range r.Value.Get("nodes").Elems() {
+		if id := e.Get("node_id").Str(); r.Err == nil && !e.Get("dependencies").Equal(s.dependencies(id)) {
+			r.Fail("the dependencies of %s are not its edges", id)
 		}
 	}
-	if r.err != nil {
-		return SelfRep{}, r.err
+	if r.Err != nil {
+		return SelfRep{}, r.Err
 	}
 	return s, nil
 }
@@ -462,20 +462,20 @@ func parseNode(v canon.Value) (Node, error) {
 	p := r.sub("policy", "allowed_actions", "forbidden_actions", "immutable_actions")
 	g := r.sub("registration", "registered_at", "registered_by")
 	n := Node{
-		ID: r.name("node_id"), Type: r.word("type", nodeTypes[:]...),
-		DisplayName: r.text("display_name", maxName), Version: r.text("version", maxName),
-		Status: Status(r.word("status", statuses[:]...)), StatusReason: r.textOrNull("status_reason", maxText),
+		ID: r.Name("node_id"), Type: r.Word("type", nodeTypes[:]...),
+		DisplayName: r.Text("display_name", canon.MaxName), Version: r.Text("version", canon.MaxName),
+		Status: Status(r.Word("status", statuses[:]...)), StatusReason: r.TextOrNull("status_reason", maxText),
 		APT:      r.unit("apt"),
-		Failures: m.count("consecutive_failures", maxCount), Calls: m.count("total_calls", maxCount), Events: m.count("apt_events", maxCount),
+		Failures: m.Count("consecutive_failures", maxCount), Calls: m.Count("total_calls", maxCount), Events: m.Count("apt_events", maxCount),
 		Policy:       Policy{Allowed: p.set("allowed_actions"), Forbidden: p.set("forbidden_actions"), Immutable: p.set("immutable_actions")},
-		RegisteredBy: g.name("registered_by"), RegisteredAt: g.instant("registered_at"),
+		RegisteredBy: g.Name("registered_by"), RegisteredAt: g.instant("registered_at"),
 		Updated: r.instant("last_updated"),
 	}
 	if m := nodeID.FindStringSubmatch(n.ID); m == nil || m[1] != n.Type {
-		r.fail("the node id %q is not of the form %s:name_vN", n.ID, n.Type)
+		r.Fail("the node id %q is not of the form %s:name_vN", n.ID, n.Type)
 	}
-	r.take("metrics", m.err)
-	r.take("policy", p.err)
-	r.take("registration", g.err)
-	return n, r.err
+	r.Take("metrics", m.Err)
+	r.Take("policy", p.Err)
+	r.Take("registration", g.Err)
+	return n, r.Err
 }

@@ -39,7 +39,7 @@ type Semantic struct {
 // isKey reports whether a text names a fact: segments of lower-case letters,
 // digits and underscores, with slashes between them.
 func isKey(s string) bool {
-	if len(s) > maxName {
+	if len(s) > canon.MaxName {
 		return false
 	}
 	for segment := range strings.SplitSeq(s, "/") {
@@ -98,7 +98,7 @@ func (s Semantic) Hash() string {
 func (s Semantic) Value() canon.Value {
 	return canon.Object(
 		canon.M("facts", array(s.facts, Fact.value)),
-		canon.M("promotions", namesValue(s.promotions)),
+		canon.M("promotions", canon.Strings(s.promotions)),
 		canon.M("sem_snapshot_hash", canon.String(s.Hash())),
 	)
 }
@@ -111,32 +111,32 @@ func ParseSemantic(v canon.Value) (Semantic, error) {
 	var s Semantic
 	facts, promotions := v.Get("facts"), v.Get("promotions")
 	if facts.Kind() != canon.KindArray || promotions.Kind() != canon.KindArray || facts.Len() > maxFacts || promotions.Len() > maxFacts {
-		r.fail("facts and promotions are no lists of at most %d elements", maxFacts)
-		return Semantic{}, r.err
+		r.Fail("facts and promotions are no lists of at most %d elements", maxFacts)
+		return Semantic{}, r.Err
 	}
 	for i, e := range facts.Elems() {
 		f := newRecord(e, ErrMemory, op, "fact", "key", "request_id", "source", "timestamp_seeded", "value")
-		fact := Fact{Key: f.name("key"), Value: e.Get("value"), At: f.instant("timestamp_seeded"), Source: f.name("source"), Request: f.digest("request_id")}
+		fact := Fact{Key: f.Name("key"), Value: e.Get("value"), At: f.instant("timestamp_seeded"), Source: f.Name("source"), Request: f.digest("request_id")}
 		if !isKey(fact.Key) || i > 0 && s.facts[i-1].Key >= fact.Key {
-			f.fail("%q is no key, or not in its place", fact.Key)
+			f.Fail("%q is no key, or not in its place", fact.Key)
 		}
-		if r.take("facts", f.err); r.err != nil {
-			return Semantic{}, r.err
+		if r.Take("facts", f.Err); r.Err != nil {
+			return Semantic{}, r.Err
 		}
 		s.facts = append(s.facts, fact)
 	}
 	for i, e := range promotions.Elems() {
 		p := e.Str()
-		if p == "" || len(p) > 2*maxName || i > 0 && s.promotions[i-1] >= p {
-			r.fail("memory.promotions holds something else than sorted names")
+		if p == "" || len(p) > 2*canon.MaxName || i > 0 && s.promotions[i-1] >= p {
+			r.Fail("memory.promotions holds something else than sorted names")
 		}
 		s.promotions = append(s.promotions, p)
 	}
-	if r.err == nil && r.digest("sem_snapshot_hash") != s.Hash() {
-		r.fail("memory.sem_snapshot_hash is not %s", s.Hash())
+	if r.Err == nil && r.digest("sem_snapshot_hash") != s.Hash() {
+		r.Fail("memory.sem_snapshot_hash is not %s", s.Hash())
 	}
-	if r.err != nil {
-		return Semantic{}, r.err
+	if r.Err != nil {
+		return Semantic{}, r.Err
 	}
 	return s, nil
 }
@@ -226,16 +226,16 @@ func (s Semantic) Execute(req ActionRequest, stamp Stamp, after int64, g Guard) 
 			names = append(names, "episodic_id")
 		}
 		r := newRecord(req.Payload, ErrMemory, op, "payload", names...)
-		fact := Fact{Key: r.name("key"), Value: req.Payload.Get("value"), At: stamp.At, Source: req.Origin, Request: req.ID()}
+		fact := Fact{Key: r.Name("key"), Value: req.Payload.Get("value"), At: stamp.At, Source: req.Origin, Request: req.ID()}
 		promotion := ""
 		if req.Action == ActionPromote {
 			promotion = r.digest("episodic_id")
 		}
 		if !isKey(fact.Key) {
-			r.fail("%q is no key", fact.Key)
+			r.Fail("%q is no key", fact.Key)
 		}
-		if r.err != nil {
-			return unchanged, r.err
+		if r.Err != nil {
+			return unchanged, r.Err
 		}
 		g.Purpose.Seed, g.Purpose.Council, g.Purpose.Raw = req.Seed, true, true
 		x.Handled, err = g.Rules.Handle(fact.Value, g.Purpose)
@@ -282,8 +282,8 @@ func (s Semantic) put(f Fact, episodicID string) (Semantic, error) {
 func (s Semantic) remove(payload canon.Value) (Semantic, canon.Value, error) {
 	r := newRecord(payload, ErrMemory, "job.Semantic.remove", "payload", "keys", "sem_snapshot_hash")
 	keys := r.set("keys")
-	if r.err != nil {
-		return s, canon.Value{}, r.err
+	if r.Err != nil {
+		return s, canon.Value{}, r.Err
 	}
 	before := s.Hash()
 	var removed []canon.Value

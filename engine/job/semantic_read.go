@@ -40,17 +40,17 @@ func (q MemoryRead) value() canon.Value {
 }
 
 // readMemoryRead reads {"get": key} or {"prefix": prefix}.
-func readMemoryRead(r *record, v canon.Value) MemoryRead {
+func readMemoryRead(r record, v canon.Value) MemoryRead {
 	name := "prefix"
 	if v.Has("get") {
 		name = "get"
 	}
-	f := newRecord(v, ErrOutput, r.op, "read", name)
-	q := MemoryRead{Prefix: f.name(name)}
+	f := newRecord(v, ErrOutput, r.Op, "read", name)
+	q := MemoryRead{Prefix: f.Name(name)}
 	if name == "get" {
 		q = MemoryRead{Key: q.Prefix}
 	}
-	r.take("reads", f.err)
+	r.Take("reads", f.Err)
 	return q
 }
 
@@ -112,16 +112,16 @@ func (s *state) applyRead(e Event) error {
 	r := payloadOf(e, "code", "facts", "hidden", "iteration_id", "node_id", "read", "sem_snapshot_hash")
 	n := len(s.steps) - 1
 	if n < 0 || !s.work.open || s.steps[n].outputID == "" {
-		r.fail("no agent has asked for anything")
+		r.Fail("no agent has asked for anything")
 	}
 	f := newRecord(canon.Object(canon.M("read", e.Payload.Get("read"))), ErrJobEvent, "job.state.apply", e.Type, "read")
 	q := readMemoryRead(f, e.Payload.Get("read"))
-	r.take("read", f.err)
-	if r.err == nil && !e.Payload.Equal(s.read(q)) {
-		r.fail("semantic memory answers otherwise")
+	r.Take("read", f.Err)
+	if r.Err == nil && !e.Payload.Equal(s.read(q)) {
+		r.Fail("semantic memory answers otherwise")
 	}
-	if r.err != nil {
-		return r.err
+	if r.Err != nil {
+		return r.Err
 	}
 	s.reads = append(slices.Clip(s.reads), e.Payload)
 	if e.Payload.Get("code").Str() == ErrNoFact.Error() {
@@ -174,14 +174,14 @@ func (m *Machine) violate(action string) error {
 func (s *state) applyViolation(e Event) error {
 	r := payloadOf(e, "action", "iteration_id", "node_id")
 	n := len(s.steps) - 1
-	if n < 0 || !s.work.open || s.steps[n].outputID != "" || r.digest("iteration_id") != s.steps[n].id || r.name("node_id") != s.steps[n].node {
-		r.fail("no agent was at work")
+	if n < 0 || !s.work.open || s.steps[n].outputID != "" || r.digest("iteration_id") != s.steps[n].id || r.Name("node_id") != s.steps[n].node {
+		r.Fail("no agent was at work")
 	}
-	if r.err != nil {
-		return r.err
+	if r.Err != nil {
+		return r.Err
 	}
-	if node, _ := s.selfrep.Node(s.steps[n].node); !slices.Contains(node.Policy.Forbidden, r.name("action")) {
-		r.fail("the policy of %s does not forbid that", node.ID)
+	if node, _ := s.selfrep.Node(s.steps[n].node); !slices.Contains(node.Policy.Forbidden, r.Name("action")) {
+		r.Fail("the policy of %s does not forbid that", node.ID)
 	}
-	return r.err
+	return r.Err
 }

@@ -96,8 +96,8 @@ func Make(kind Kind, seed det.Seed, content canon.Value) (Snapshot, error) {
 	if !slices.Contains(kinds[:], kind) {
 		return Snapshot{}, fault.New(ErrSnapshot, op, "there is no snapshot of the kind %q", kind)
 	}
-	if seed == "" || len(seed) > maxName {
-		return Snapshot{}, fault.New(ErrSnapshot, op, "the seed of the %s snapshot has %d bytes, not 1 to %d", kind, len(seed), maxName)
+	if seed == "" || len(seed) > canon.MaxName {
+		return Snapshot{}, fault.New(ErrSnapshot, op, "the seed of the %s snapshot has %d bytes, not 1 to %d", kind, len(seed), canon.MaxName)
 	}
 	if content.Kind() != canon.KindObject {
 		return Snapshot{}, fault.New(ErrSnapshot, op, "the content of the %s snapshot is no object", kind)
@@ -130,8 +130,8 @@ func namespace(seed det.Seed, kind Kind) string { return string(seed) + "/" + st
 // Seal returns s signed with the key (M-07).
 func (s Snapshot) Seal(key Key) (Snapshot, error) {
 	const op = "job.Snapshot.Seal"
-	if key.ID == "" || len(key.ID) > maxName {
-		return Snapshot{}, fault.New(ErrSnapshot, op, "the id of the server key has %d bytes, not 1 to %d", len(key.ID), maxName)
+	if key.ID == "" || len(key.ID) > canon.MaxName {
+		return Snapshot{}, fault.New(ErrSnapshot, op, "the id of the server key has %d bytes, not 1 to %d", len(key.ID), canon.MaxName)
 	}
 	s.KeyID = key.ID
 	b, err := canon.Encode(s.signed(), s.Profile)
@@ -274,23 +274,23 @@ func ParseSnapshot(b []byte) (Snapshot, error) {
 		mac profile schema_version seed seed_namespace snapshot_id`)...)
 	s := Snapshot{
 		ID:            r.digest("snapshot_id"),
-		Kind:          Kind(r.name("kind")),
+		Kind:          Kind(r.Name("kind")),
 		ConfigHash:    r.digest("config_hash"),
-		SchemaVersion: r.name("schema_version"),
-		SeedNamespace: r.text("seed_namespace", 2*maxName),
-		Generator:     r.name("generator"),
-		Seed:          det.Seed(r.name("seed")),
-		Profile:       canon.Profile(r.name("profile")),
+		SchemaVersion: r.Name("schema_version"),
+		SeedNamespace: r.Text("seed_namespace", 2*canon.MaxName),
+		Generator:     r.Name("generator"),
+		Seed:          det.Seed(r.Name("seed")),
+		Profile:       canon.Profile(r.Name("profile")),
 		Content:       v.Get("content"),
-		KeyID:         r.name("key_id"),
+		KeyID:         r.Name("key_id"),
 	}
 	if s.Content.Kind() != canon.KindObject {
-		r.fail("the content of the snapshot is no object")
+		r.Fail("the content of the snapshot is no object")
 	}
 	s.Address, _ = canon.ParseDigest(r.digest("address"))
 	s.MAC, _ = canon.ParseDigest(r.digest("mac"))
-	if r.err != nil {
-		return Snapshot{}, r.err
+	if r.Err != nil {
+		return Snapshot{}, r.Err
 	}
 	return s, nil
 }

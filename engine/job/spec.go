@@ -92,7 +92,7 @@ func (s *Spec) Value() canon.Value {
 		canon.M("agents", array(s.Agents, func(a Agent) canon.Value {
 			return canon.Object(canon.M("node_id", canon.String(a.Node)), canon.M("transport", a.Transport))
 		})),
-		canon.M("candidate_list", namesValue(s.Candidates)),
+		canon.M("candidate_list", canon.Strings(s.Candidates)),
 		canon.M("consents", array(s.Consents, Consent.Value)),
 		canon.M("episodes", array(s.Episodes.rows, Episode.Value)),
 		canon.M("goal", canon.Object(
@@ -104,7 +104,7 @@ func (s *Spec) Value() canon.Value {
 		canon.M("persist", canon.String(string(s.Persist))),
 		canon.M("profile", canon.String(string(canon.MACEFixed9))),
 		canon.M("query_text", canon.String(s.Query)),
-		canon.M("roles", namesValue(s.Roles)),
+		canon.M("roles", canon.Strings(s.Roles)),
 		canon.M("roster", s.Roster.Value()),
 		canon.M("semantic", s.Semantic.Value()),
 		canon.M("strict", canon.Bool(s.Strict)),
@@ -119,51 +119,51 @@ func ParseSpec(v canon.Value) (*Spec, error) {
 	r := newRecord(v, ErrSpec, op, "the job", "agents", "candidate_list", "consents", "episodes", "goal", "job_id", "job_seed", "persist", "profile",
 		"query_text", "roles", "roster", "semantic", "strict", "tenant", "user_id")
 	s := &Spec{
-		ID: r.name("job_id"), Seed: det.Seed(r.name("job_seed")), Query: r.text("query_text", maxText), User: r.textOrNull("user_id", maxName),
+		ID: r.Name("job_id"), Seed: det.Seed(r.Name("job_seed")), Query: r.Text("query_text", maxText), User: r.TextOrNull("user_id", canon.MaxName),
 		Roles: r.set("roles"), Candidates: r.set("candidate_list"),
-		Persist: Persist(r.word("persist", string(PersistDefault), string(PersistAlways), string(PersistNever))),
-		Strict:  r.bool("strict"), Tenant: r.textOrNull("tenant", maxName),
+		Persist: Persist(r.Word("persist", string(PersistDefault), string(PersistAlways), string(PersistNever))),
+		Strict:  r.Bool("strict"), Tenant: r.TextOrNull("tenant", canon.MaxName),
 	}
-	r.word("profile", string(canon.MACEFixed9))
+	r.Word("profile", string(canon.MACEFixed9))
 	g := r.sub("goal", "heuristic_score", "metadata", "user_specified")
-	s.Goal = GoalSpec{User: g.unit("user_specified"), Heuristic: g.unit("heuristic_score"), Metadata: g.v.Get("metadata")}
-	r.take("goal", g.err)
+	s.Goal = GoalSpec{User: g.unit("user_specified"), Heuristic: g.unit("heuristic_score"), Metadata: g.Value.Get("metadata")}
+	r.Take("goal", g.Err)
 	for _, e := range r.list("agents") {
 		a := newRecord(e, ErrSpec, op, "an agent", "node_id", "transport")
-		agent := Agent{Node: a.name("node_id"), Transport: e.Get("transport")}
+		agent := Agent{Node: a.Name("node_id"), Transport: e.Get("transport")}
 		if _, err := agent.class(); err != nil || agent.Transport.Get("kind").Str() == "" {
-			a.fail("the transport of %q has no kind, or a class that is none", agent.Node)
+			a.Fail("the transport of %q has no kind, or a class that is none", agent.Node)
 		}
 		if n := len(s.Agents); n > 0 && s.Agents[n-1].Node >= agent.Node {
-			a.fail("the agents are not sorted by node, or %q is there twice", agent.Node)
+			a.Fail("the agents are not sorted by node, or %q is there twice", agent.Node)
 		}
-		r.take("agents", a.err)
+		r.Take("agents", a.Err)
 		s.Agents = append(s.Agents, agent)
 	}
 	for _, e := range r.list("consents") {
 		c, err := ParseConsent(e)
-		r.take("consents", err)
+		r.Take("consents", err)
 		s.Consents = append(s.Consents, c)
 	}
 	if list := v.Get("episodes"); list.Kind() != canon.KindArray || list.Len() > maxEpisodes {
-		r.fail("the job's episodes are no list of at most %d elements", maxEpisodes)
+		r.Fail("the job's episodes are no list of at most %d elements", maxEpisodes)
 	}
 	for _, e := range v.Get("episodes").Elems() {
 		row, err := ParseEpisode(e)
 		if err == nil {
 			s.Episodes, err = s.Episodes.Add(row)
 		}
-		if r.take("episodes", err); r.err != nil {
+		if r.Take("episodes", err); r.Err != nil {
 			break
 		}
 	}
 	var err error
 	s.Roster, err = govern.ParseRoster(v.Get("roster"))
-	r.take("roster", err)
+	r.Take("roster", err)
 	s.Semantic, err = ParseSemantic(v.Get("semantic"))
-	r.take("semantic", err)
-	if r.err != nil {
-		return nil, r.err
+	r.Take("semantic", err)
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	return s, nil
 }

@@ -149,9 +149,9 @@ func (m *Machine) voteStanding(id string, in effect.Input) error {
 		names = append(names, "act")
 	}
 	r := newRecord(in.Data, ErrInput, op, "the vote", names...)
-	after := r.count("after", maxCount)
-	if r.err != nil {
-		return r.err
+	after := r.Count("after", maxCount)
+	if r.Err != nil {
+		return r.Err
 	}
 	if q, _ := m.s.find(id); q.Status() != ActionPending && q.Status() != ActionApproved {
 		return fault.New(govern.ErrDecided, op, "request %s is %s", id, q.Status())

@@ -250,7 +250,7 @@ func (s *state) failure() string {
 }
 
 // payloadOf begins to read the payload of an event.
-func payloadOf(e Event, names ...string) *record {
+func payloadOf(e Event, names ...string) record {
 	return newRecord(e.Payload, ErrJobEvent, "job.state.apply", e.Type, names...)
 }
 
@@ -284,7 +284,7 @@ func (s *state) step(e Event) error {
 		}
 		return err
 	case EventFlagged:
-		return payloadOf(e, "redactions", "status", "where").err
+		return payloadOf(e, "redactions", "status", "where").Err
 	case EventRouter:
 		return s.applyRoute(e)
 	case EventOutput:
@@ -326,10 +326,10 @@ func (s *state) applyRoute(e Event) error {
 	r := payloadOf(e, "iteration_id", "router_input_snapshot", "router_output")
 	n := int64(len(s.steps))
 	if r.digest("iteration_id") != IterationID(s.Seed, n) || s.work.open || s.over() {
-		r.fail("no iteration %d is due", n)
+		r.Fail("no iteration %d is due", n)
 	}
-	if r.err != nil {
-		return r.err
+	if r.Err != nil {
+		return r.Err
 	}
 	out := e.Payload.Get("router_output")
 	s.steps = append(s.steps, iteration{
@@ -359,14 +359,14 @@ func (s *state) applyOutput(e Event) error {
 	r := payloadOf(e, "agent_output_id", "answer_digest", "iteration_id", "node_id")
 	n := len(s.steps) - 1
 	if n < 0 || !s.work.open || r.digest("iteration_id") != s.steps[n].id || r.digest("agent_output_id") != OutputID(s.Seed, int64(n)) {
-		r.fail("no iteration waits for this output")
+		r.Fail("no iteration waits for this output")
 	}
 	digest, _ := canon.ParseDigest(r.digest("answer_digest"))
-	if r.err == nil && (r.name("node_id") != s.steps[n].node || s.steps[n].outputID != "" || s.work.failed || !s.mayRun(n)) {
-		r.fail("the agent was not to answer now")
+	if r.Err == nil && (r.Name("node_id") != s.steps[n].node || s.steps[n].outputID != "" || s.work.failed || !s.mayRun(n)) {
+		r.Fail("the agent was not to answer now")
 	}
-	if r.err != nil {
-		return r.err
+	if r.Err != nil {
+		return r.Err
 	}
 	s.steps[n].outputID, s.steps[n].digest = OutputID(s.Seed, int64(n)), digest
 	return nil

@@ -25,13 +25,13 @@ func (s *state) applyAction(e Event) error {
 		names = append(names, "act")
 	}
 	r := payloadOf(e, names...)
-	after := r.count("after", maxCount)
+	after := r.Count("after", maxCount)
 	q, found := s.find(r.digest("request_id"))
 	if !found {
-		r.fail("there is no such request")
+		r.Fail("there is no such request")
 	}
-	if r.err != nil {
-		return r.err
+	if r.Err != nil {
+		return r.Err
 	}
 	switch e.Type {
 	case EventVote:
@@ -69,8 +69,8 @@ func (s *state) execute(q ActionRequest, stamp Stamp, after int64) (ActionReques
 	case q.Action == ActionOverride:
 		r := newRecord(q.Payload, ErrAction, "job.state.execute", "the payload", "node_id", "override")
 		x := s.readOverride(r)
-		if r.err != nil {
-			return q, r.err
+		if r.Err != nil {
+			return q, r.Err
 		}
 		if q.Class != HighRisk && q.Class != Emergency {
 			return q, fault.New(ErrNotApproved, "job.state.execute", "request %s is of %s risk; modules are overridden by the council", q.ID(), q.Class)
@@ -96,10 +96,10 @@ func (s *state) execute(q ActionRequest, stamp Stamp, after int64) (ActionReques
 func (s *state) applyEmergency(e Event) error {
 	r := payloadOf(e, "request_id", "review_due")
 	q, _ := s.find(r.digest("request_id"))
-	if due, ok := q.ReviewDue(); !ok || q.Status() != ActionExecuted || r.count("review_due", maxCount) != due {
-		r.fail("no emergency action was done that is to be reviewed then")
+	if due, ok := q.ReviewDue(); !ok || q.Status() != ActionExecuted || r.Count("review_due", maxCount) != due {
+		r.Fail("no emergency action was done that is to be reviewed then")
 	}
-	return r.err
+	return r.Err
 }
 
 // mayRun reports whether the agent of an iteration may be asked: the router has
@@ -121,20 +121,20 @@ func (r ActionRequest) runs() bool { return r.Payload.Has("run_agent") }
 func (s *state) applyFact(e Event) error {
 	if e.Type == EventWriteFail {
 		r := payloadOf(e, "code", "key", "request_id")
-		r.text("key", maxName)
-		if r.name("code"); r.err == nil && !s.stands(e.Payload.Get("request_id").Str()) {
+		r.Text("key", canon.MaxName)
+		if r.Name("code"); r.Err == nil && !s.stands(e.Payload.Get("request_id").Str()) {
 			s.code = ErrMemoryWriteFail
 		}
-		return r.err
+		return r.Err
 	}
 	r := payloadOf(e, "key", "request_id", "sem_snapshot_hash")
 	if r.digest("sem_snapshot_hash") != s.Semantic.Hash() {
-		r.fail("the hash of semantic memory is %s", s.Semantic.Hash())
+		r.Fail("the hash of semantic memory is %s", s.Semantic.Hash())
 	}
-	if r.err == nil {
-		s.wrote = append(slices.Clip(s.wrote), Write{Event: e.Stamp.ID, Type: e.Type, ID: r.name("key")})
+	if r.Err == nil {
+		s.wrote = append(slices.Clip(s.wrote), Write{Event: e.Stamp.ID, Type: e.Type, ID: r.Name("key")})
 	}
-	return r.err
+	return r.Err
 }
 
 // wants returns the request for the approval of what an agent asks to be

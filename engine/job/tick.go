@@ -35,11 +35,11 @@ func (w Word) nano() Nano {
 	return 0
 }
 
-func (r *record) opinion(name string) Word {
+func (r record) opinion(name string) Word {
 	switch {
-	case r.v.Get(name).IsNull():
+	case r.Value.Get(name).IsNull():
 		return Silent
-	case r.bool(name):
+	case r.Bool(name):
 		return Yes
 	default:
 		return No
@@ -133,8 +133,8 @@ func (b Brain) Tick(in TickInput) (Brain, TickReport, error) {
 	}
 	for _, f := range in.Failures {
 		r := newRecord(canon.Object(), ErrBrain, op, "tick")
-		if readFailure(r, f.value()); r.err != nil {
-			return b, TickReport{}, r.err
+		if readFailure(r, f.value()); r.Err != nil {
+			return b, TickReport{}, r.Err
 		}
 	}
 	if in.TokensUsed < 0 || in.TokensUsed > maxCount-next.State.Budget.Spent {
@@ -179,8 +179,8 @@ func (b Brain) Create(g NewGoal, at det.Instant) (Brain, error) {
 		Priority: blend(b.Constants.PriorityUser, g.User, b.Constants.PrioritySystem, g.Heuristic),
 	}
 	r := newRecord(canon.Object(), ErrBrain, op, "goal")
-	if readGoal(r, goal.value()); r.err != nil {
-		return b, r.err
+	if readGoal(r, goal.value()); r.Err != nil {
+		return b, r.Err
 	}
 	_, there := s.Goal(g.ID)
 	if there || len(s.Goals) == maxList || !g.User.Unit() || !g.Heuristic.Unit() {
@@ -215,8 +215,8 @@ func (b Brain) Insert(m NewMemory) (Brain, string, error) {
 		CreatedAt: s.Tick, TTL: ttl, References: 1, ReferencedAt: []int64{s.Tick},
 	}
 	r := newRecord(canon.Object(), ErrBrain, op, "memory")
-	if readMemory(r, item.value()); r.err != nil {
-		return b, "", r.err
+	if readMemory(r, item.value()); r.Err != nil {
+		return b, "", r.Err
 	}
 	if len(s.Working) == maxList || len(text) > maxText || ttl < 1 {
 		return b, "", fault.New(ErrBrain, op, "a memory has more than %d bytes, no time to live, or is one of more than %d", maxText, maxList)
@@ -354,7 +354,7 @@ func (s *BrainState) topic() string {
 		return ""
 	}
 	topic := best.Metadata.Get("topic").Str()
-	if len(topic) > maxName {
+	if len(topic) > canon.MaxName {
 		return ""
 	}
 	return topic

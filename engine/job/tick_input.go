@@ -29,7 +29,7 @@ func (in TickInput) Value() canon.Value {
 		canon.M("council_approval", in.Council.value()),
 		canon.M("failures", array(in.Failures, Failure.value)),
 		canon.M("goals", array(in.Goals, NewGoal.value)),
-		canon.M("references", namesValue(in.Reference)),
+		canon.M("references", canon.Strings(in.Reference)),
 		canon.M("timestamp_seeded", canon.String(in.At.String())),
 		canon.M("tokens_used", canon.Int(in.TokensUsed)),
 		canon.M("user_upvote", in.User.value()),
@@ -78,14 +78,14 @@ func ParseTickInput(v canon.Value) (TickInput, error) {
 		"tokens_used", "user_upvote", "wm_inserts")
 	in := TickInput{
 		At: r.instant("timestamp_seeded"), Council: r.opinion("council_approval"), User: r.opinion("user_upvote"),
-		TokensUsed: r.count("tokens_used", maxCount), Reference: r.names("references"),
+		TokensUsed: r.Count("tokens_used", maxCount), Reference: r.names("references"),
 	}
 	for _, e := range r.list("attempts") {
 		a := newRecord(e, ErrBrain, op, "attempt", "deliverable", "final_confidence", "goal_id", "repairs_exhausted")
 		in.Attempts = append(in.Attempts, Attempt{
-			Goal: a.name("goal_id"), Deliverable: a.bool("deliverable"), Confidence: a.unit("final_confidence"), Exhausted: a.bool("repairs_exhausted"),
+			Goal: a.Name("goal_id"), Deliverable: a.Bool("deliverable"), Confidence: a.unit("final_confidence"), Exhausted: a.Bool("repairs_exhausted"),
 		})
-		r.take("attempts", a.err)
+		r.Take("attempts", a.Err)
 	}
 	for _, e := range r.list("failures") {
 		in.Failures = append(in.Failures, readFailure(r, e))
@@ -93,33 +93,33 @@ func ParseTickInput(v canon.Value) (TickInput, error) {
 	for _, e := range r.list("goals") {
 		g := newRecord(e, ErrBrain, op, "goal", "deadline_ts", "goal_id", "heuristic_score", "metadata", "origin", "type", "user_specified")
 		in.Goals = append(in.Goals, NewGoal{
-			ID: g.name("goal_id"), Type: goalType(g), Origin: goalOrigin(g), User: g.unit("user_specified"), Heuristic: g.unit("heuristic_score"),
-			Deadline: g.textOrNull("deadline_ts", maxName), Metadata: e.Get("metadata"),
+			ID: g.Name("goal_id"), Type: goalType(g), Origin: goalOrigin(g), User: g.unit("user_specified"), Heuristic: g.unit("heuristic_score"),
+			Deadline: g.TextOrNull("deadline_ts", canon.MaxName), Metadata: e.Get("metadata"),
 		})
-		r.take("goals", g.err)
+		r.Take("goals", g.Err)
 	}
 	for _, e := range r.list("wm_inserts") {
 		m := newRecord(e, ErrBrain, op, "insert", "ttl_ticks", "type", "value")
-		in.Insert = append(in.Insert, NewMemory{Type: memoryType(m), Value: e.Get("value"), TTL: m.count("ttl_ticks", maxTicks)})
-		r.take("wm_inserts", m.err)
+		in.Insert = append(in.Insert, NewMemory{Type: memoryType(m), Value: e.Get("value"), TTL: m.Count("ttl_ticks", maxTicks)})
+		r.Take("wm_inserts", m.Err)
 	}
-	return in, r.err
+	return in, r.Err
 }
 
-func readFailure(r *record, v canon.Value) Failure {
-	f := newRecord(v, ErrBrain, r.op, "failure", "node_id", "reason", "ts")
-	failure := Failure{Node: f.name("node_id"), Reason: f.text("reason", maxName), At: f.instant("ts")}
-	r.take("failures", f.err)
+func readFailure(r record, v canon.Value) Failure {
+	f := newRecord(v, ErrBrain, r.Op, "failure", "node_id", "reason", "ts")
+	failure := Failure{Node: f.Name("node_id"), Reason: f.Text("reason", canon.MaxName), At: f.instant("ts")}
+	r.Take("failures", f.Err)
 	return failure
 }
 
 // Value returns the report as the log holds it.
 func (t TickReport) Value() canon.Value {
 	return canon.Object(
-		canon.M("dropped", namesValue(t.Dropped)),
-		canon.M("goals_ended", namesValue(t.Ended)),
-		canon.M("inserted", namesValue(t.Inserted)),
-		canon.M("promoted", namesValue(t.Promoted)),
+		canon.M("dropped", canon.Strings(t.Dropped)),
+		canon.M("goals_ended", canon.Strings(t.Ended)),
+		canon.M("inserted", canon.Strings(t.Inserted)),
+		canon.M("promoted", canon.Strings(t.Promoted)),
 	)
 }
 

@@ -105,7 +105,7 @@ func (s *opened) record(ctx context.Context, run ledger.RunID) (*capture.Recorde
 }
 
 // maxRequestFile bounds a request that is explained.
-const maxRequestFile = capture.DefaultMaxRequest
+const maxRequestFile = capture.DefaultMaxWhole
 
 // requestIn reads a request from a file. What the file does not say is as in
 // the first recorded call.

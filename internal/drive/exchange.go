@@ -67,6 +67,13 @@ type Exchange struct {
 // the exchange; if its source answers it, [Exchange.Answered] has the answer.
 // A call without an answer is recorded too, and gives the source's error.
 func (b Boundary) Begin(ctx context.Context, c effect.Call) (*Exchange, error) {
+	return b.BeginLarge(ctx, c, nil)
+}
+
+// BeginLarge is [Boundary.Begin] for a call one of whose contents is not held
+// in memory; nil: none. It comes behind those of the call, which must have a
+// match key, and is not given back with a miss.
+func (b Boundary) BeginLarge(ctx context.Context, c effect.Call, l *Large) (*Exchange, error) {
 	s := b.s
 	if err := c.Fill(); err != nil {
 		return nil, err
@@ -85,7 +92,7 @@ func (b Boundary) Begin(ctx context.Context, c effect.Call) (*Exchange, error) {
 		return x, x.follow(ctx)
 	}
 
-	g, err := x.begin(ctx, b)
+	g, err := x.begin(ctx, b, l)
 	if err != nil {
 		return nil, err
 	}
@@ -124,24 +131,30 @@ func (x *Exchange) follow(ctx context.Context) (err error) {
 
 // begin appends the call entry. A call that equals its record points at it
 // and stores no bytes.
-func (x *Exchange) begin(ctx context.Context, b Boundary) (*group, error) {
+func (x *Exchange) begin(ctx context.Context, b Boundary, l *Large) (*group, error) {
 	s := x.s
 	refs := canon.Object()
 	if b.path != "" {
 		refs = refs.With("under", canon.Int(b.under.N))
 	}
+	d := ledger.Draft{Kind: ledger.KindCall, Body: x.call.Body(x.key)}
 	contents := x.call.Contents
 	if r := x.answer.Recorded; r != nil {
 		o, err := s.record.Ref(ctx, r.Call)
 		if err != nil {
 			return nil, err
 		}
-		if sameContents(o, contents) {
+		same, err := sameContents(o, contents, l)
+		if err != nil {
+			return nil, err
+		}
+		if same {
 			refs = refs.With("pin", r.Call.Value())
-			contents = nil
+			contents, l = nil, nil
 		}
 	}
-	ref, g, err := s.append(ledger.KindCall, x.call.Body(x.key), refs, within(x.scope, contents))
+	d.Refs = refs
+	ref, g, err := s.appendAll(d, within(x.scope, contents), l, x.scope)
 	x.n, x.id, x.begun = ref.N, ref.ID, g
 	return g, err
 }
@@ -161,17 +174,24 @@ func within(scope string, contents []ledger.Content) []ledger.Content {
 }
 
 // sameContents reports whether the recorded attachments hold these contents.
-// The commitments answer that, so nothing needs to be read.
-func sameContents(o *ledger.Opened, contents []ledger.Content) bool {
-	if len(o.Att) != len(contents) || len(o.Parts) != len(contents) {
-		return false
+// The commitments answer that, so nothing needs to be read of the record.
+func sameContents(o *ledger.Opened, contents []ledger.Content, l *Large) (bool, error) {
+	n := len(contents)
+	if l != nil {
+		n++
+	}
+	if len(o.Att) != n || len(o.Parts) != n {
+		return false, nil
 	}
 	for i, c := range contents {
 		if o.Att[i].Name != c.Name || !o.Att[i].Holds(o.Parts[i].Salt, c.Bytes) {
-			return false
+			return false, nil
 		}
 	}
-	return true
+	if l == nil {
+		return true, nil
+	}
+	return l.is(&o.Att[n-1], &o.Parts[n-1].Salt)
 }
 
 // maxMisses bounds what a session keeps of calls without an answer.
@@ -340,6 +360,7 @@ type Stream struct {
 	st     stage
 	timing []byte
 	last   time.Time
+	since  time.Duration // from what was staged last to what came last
 	size   int64
 	staged *staged
 }
@@ -395,26 +416,60 @@ func newBlobWriter(s *Session, scope blob.Scope, salt canon.Salt, typ string, st
 // the call is durable, because what is staged for a call that the ledger does
 // not have is lost; that was on its way while the upstream thought.
 func (st *Stream) Write(p []byte) (int, error) {
-	if st.size == 0 && !st.x.s.lazy {
-		<-st.x.begun.done
-		if err := st.x.begun.err; err != nil {
-			return 0, err
-		}
-	}
-	now := st.x.s.cfg.Now()
-	dt := elapsed(st.last, now)
-	st.last = now
-	if err := st.staged.write(dt, p); err != nil {
+	if err := st.Begun(); err != nil {
 		return 0, err
 	}
-	return st.write(dt, p)
+	dt := st.Arrive()
+	if err := st.staged.write(int64(dt), p); err != nil {
+		return 0, err
+	}
+	return st.write(int64(dt), p)
 }
 
 func (st *Stream) write(dt int64, p []byte) (int, error) {
-	st.timing = binary.AppendUvarint(st.timing, uint64(dt))
-	st.timing = binary.AppendUvarint(st.timing, uint64(len(p)))
+	st.Part(time.Duration(dt), len(p))
 	st.size += int64(len(p))
 	return st.w.Write(p)
+}
+
+// Arrive returns how long ago the part before came, or the call: for a part of
+// which not every byte can be written yet.
+func (st *Stream) Arrive() time.Duration {
+	now := st.x.s.cfg.Now()
+	dt := elapsed(st.last, now)
+	st.last = now
+	st.since += time.Duration(dt)
+	return time.Duration(dt)
+}
+
+// Put is [Stream.Write] without a part: [Stream.Part] says which there are.
+func (st *Stream) Put(p []byte) error {
+	if err := st.Begun(); err != nil {
+		return err
+	}
+	if err := st.staged.write(int64(st.since), p); err != nil {
+		return err
+	}
+	st.since = 0
+	st.size += int64(len(p))
+	_, err := st.w.Write(p)
+	return err
+}
+
+// Part says that so many bytes came in one part.
+func (st *Stream) Part(after time.Duration, size int) {
+	st.timing = binary.AppendUvarint(st.timing, uint64(after)) //nolint:gosec // not negative
+	st.timing = binary.AppendUvarint(st.timing, uint64(size))  //nolint:gosec // not negative
+}
+
+// Begun returns when the call is durable: nothing of its answer may be given
+// away before.
+func (st *Stream) Begun() error {
+	if st.size > 0 || st.x.s.lazy {
+		return nil
+	}
+	<-st.x.begun.done
+	return st.x.begun.err
 }
 
 // Size returns how many bytes came.

@@ -79,7 +79,8 @@ type Session struct {
 	sources Sources
 	lazy    bool
 	trunk   bool
-	record  *Reader // of the recorded run
+	record  *Reader       // of the recorded run
+	large   chan struct{} // one for each large content that is cut now
 	listen  func(context.Context) ([]Arrival, error)
 
 	mu     sync.Mutex
@@ -169,7 +170,7 @@ func begin(ctx context.Context, cfg Config, run ledger.RunID, o Opening, at ledg
 	}
 	s := &Session{
 		cfg: cfg, run: run, salts: &salts{from: cfg.Rand}, sources: o.Sources, lazy: o.Lazy, trunk: o.Trunk,
-		seen: map[effect.Key]int64{}, known: map[canon.Digest]bool{}, scopes: map[string]blob.Scope{},
+		seen: map[effect.Key]int64{}, known: map[canon.Digest]bool{}, scopes: map[string]blob.Scope{}, large: make(chan struct{}, maxLarge),
 	}
 	s.s = s
 	if s.sources == nil {
@@ -233,6 +234,9 @@ func (s *Session) scopeOf(name string) (blob.Scope, error) {
 
 // Run returns the id of the run.
 func (s *Session) Run() ledger.RunID { return s.run }
+
+// Reader returns a reader of the run itself, as far as it is durable.
+func (s *Session) Reader() *Reader { return NewReader(s.cfg.Store, s.run) }
 
 // At returns where the run stands, entries that are not durable yet included.
 func (s *Session) At() ledger.Position {
@@ -372,10 +376,18 @@ func (s *Session) Close(ctx context.Context) error {
 
 // append stores contents, and puts the entry that names them into the ledger.
 func (s *Session) append(kind ledger.Kind, body, refs canon.Value, contents []ledger.Content) (ledger.Ref, *group, error) {
-	d := ledger.Draft{Kind: kind, Body: body, Refs: refs}
+	return s.appendAll(ledger.Draft{Kind: kind, Body: body, Refs: refs}, contents, nil, "")
+}
+
+func (s *Session) appendAll(d ledger.Draft, contents []ledger.Content, l *Large, scope string) (ledger.Ref, *group, error) {
 	var st stage
 	for _, c := range contents {
 		if err := s.attach(&d, &st, c); err != nil {
+			return ledger.Ref{}, nil, err
+		}
+	}
+	if l != nil {
+		if err := s.attachLarge(&d, &st, l, scope); err != nil {
 			return ledger.Ref{}, nil, err
 		}
 	}

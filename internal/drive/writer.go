@@ -361,3 +361,10 @@ func (s *salts) next() (salt canon.Salt, err error) {
 	s.left -= len(salt)
 	return salt, nil
 }
+
+// Read gives other randomness of the same source.
+func (s *salts) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.from.Read(p)
+}

@@ -28,7 +28,7 @@ func stride() int {
 	if os.Getenv("REPRISE_EXHAUSTIVE") != "" {
 		return 1
 	}
-	return 131
+	return 397
 }
 
 // apart is a store whose job run is that of another store, and whatever else is

@@ -83,7 +83,7 @@ func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
 		{"not YAML", "people: [", "people.yaml"},
 		{"two documents", "people:\n---\npeople:\n", "more than one document"},
 		{"no mapping", "- people\n", "people.yaml:1: a list where names and values should stand"},
-		{"unknown name", "people:\n- name: a\n  nmae: b\n", `people.yaml:3: "nmae" is not known here; known are name, age`},
+		{"unknown name", "people:\n- name: a\n  nick: b\n", `people.yaml:3: "nick" is not known here; known are name, age`},
 		{"twice", "people:\n- name: a\n  name: b\n", `people.yaml:3: "name" stands twice`},
 		{"no list", "people: {a: b}\n", "people.yaml:1: a mapping where a list should stand"},
 		{"no text", "people:\n- name: [a]\n", "people.yaml:2: a list where a text should stand"},
