@@ -100,7 +100,7 @@ func notebooks() map[string]func(*testing.T) *notebook {
 	return map[string]func(*testing.T) *notebook{"over stdio": overStdio, "over HTTP": overHTTP, "over HTTP without sessions": overStatelessHTTP}
 }
 
-var answered = regexp.MustCompile(`(\d+) tools? answered, (\d+) ran in the agent itself`)
+var answered = regexp.MustCompile(`(\d+) tools? answered · (\d+) tools? ran in agent`)
 
 // TestAgentWithToolsIsReplayedWithoutItsSideEffects replays an agent that
 // changed the world: it says the same, and the world stays as it is.
