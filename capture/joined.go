@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -37,6 +38,9 @@ type message struct {
 	texts   []*text
 	open    int // texts of which it is not known yet whether a secret is in them
 
+	typ, item string // as they stand in the JSON
+	whole     bool   // none of its texts is a part of one
+
 	frame *frame // of a binary stream
 }
 
@@ -55,10 +59,14 @@ type text struct {
 type cut struct {
 	at, end int
 	with    string
+	name    string // of the secret
 }
 
 // field is the texts of one place in all messages.
 type field struct {
+	name      string
+	typ, item string // of the messages that it is in
+
 	r     replacer // for what belongs to a secret that was found
 	text  []byte   // what is not decided yet, and one byte before
 	base  int64    // where text begins
@@ -94,6 +102,35 @@ func unread(name string) bool {
 func numbering(name string) bool {
 	switch name {
 	case "index", "output_index", "content_index", "summary_index", "item_id", "contentBlockIndex":
+		return true
+	}
+	return false
+}
+
+// isWhole reports whether a message says by its type, as it stands in JSON,
+// that it says all of something. Its texts are looked at one by one, and it
+// never waits for others. Types that are not known may carry parts.
+func isWhole(typ string) bool {
+	of, last := family(typ)
+	if strings.HasPrefix(of, `"response.`) || strings.HasPrefix(of, `"session.`) || strings.HasPrefix(of, `"transcription_session.`) {
+		switch last {
+		case `create"`, `created"`, `update"`, `updated"`, `added"`, `queued"`, `in_progress"`:
+			return true
+		}
+		return isEnd(last)
+	}
+	return typ == `"error"` || of == `"conversation.item.input_audio_transcription.` && isEnd(last)
+}
+
+// family cuts the last word off a type.
+func family(typ string) (of, last string) {
+	i := strings.LastIndexByte(typ, '.') + 1
+	return typ[:i], typ[i:]
+}
+
+func isEnd(word string) bool {
+	switch word {
+	case `done"`, `completed"`, `failed"`, `incomplete"`, `cancelled"`:
 		return true
 	}
 	return false
@@ -174,6 +211,14 @@ func (j *joined) read(m *message) {
 				continue
 			}
 			at := int(j.dec.InputOffset())
+			if now == 0 && name == "type" && !j.levels[0].array {
+				m.typ = string(v)
+				m.whole = isWhole(m.typ)
+				j.levels[0].index += "#" + m.typ // what two types of messages say are two texts
+			}
+			if now == 0 && name == "item_id" {
+				m.item = string(v)
+			}
 			if numbering(name) {
 				j.levels[now].index += "#" + string(v)
 			}
@@ -193,8 +238,13 @@ func (j *joined) enter(m *message) {
 	for i := range j.found {
 		t := j.found[i]
 		says, err := jsontext.AppendUnquote(nil, m.raw[t.at:t.end])
-		f := j.field(&t)
-		if err != nil || f == nil {
+		if err != nil {
+			continue
+		}
+		var f *field
+		if m.whole {
+			f = &field{}
+		} else if f = j.field(m, &t); f == nil {
 			continue
 		}
 		t.m, t.says = m, says
@@ -204,12 +254,12 @@ func (j *joined) enter(m *message) {
 		m.open++
 		f.text = append(f.text, says...)
 		f.texts = append(f.texts, &t)
-		j.scan(f, false)
+		j.scan(f, m.whole)
 	}
 }
 
 // field returns the field of a text; nil if there are too many.
-func (j *joined) field(t *text) *field {
+func (j *joined) field(m *message, t *text) *field {
 	j.key = append(j.key[:0], t.name...)
 	for at := t.level; at >= 0; at = j.levels[at].parent {
 		l := &j.levels[at]
@@ -220,15 +270,29 @@ func (j *joined) field(t *text) *field {
 		j.key = append(append(append(j.key, '\n'), name...), l.index...)
 	}
 	f := j.fields[string(j.key)]
+	if f == nil && len(j.order) >= maxFields {
+		j.forget()
+	}
 	if f == nil && len(j.order) < maxFields {
-		f = &field{r: replacer{f: j.f}}
+		f = &field{name: string(j.key), typ: m.typ, item: m.item}
 		if j.fields == nil {
 			j.fields = map[string]*field{}
 		}
-		j.fields[string(j.key)] = f
+		j.fields[f.name] = f
 		j.order = append(j.order, f)
 	}
 	return f
+}
+
+// forget lets go of the fields of which everything is decided.
+func (j *joined) forget() {
+	j.order = slices.DeleteFunc(j.order, func(f *field) bool {
+		over := f.at == len(f.text) && f.r.inside == nil
+		if over {
+			delete(j.fields, f.name)
+		}
+		return over
+	})
 }
 
 // scan decides what can be decided of a field.
@@ -237,7 +301,7 @@ func (j *joined) scan(f *field, last bool) {
 	for i < len(f.text) {
 		if f.r.inside != nil {
 			n, ends := f.r.swallow(f.text[i:], last)
-			f.cut(i, i+n, "")
+			f.cut(i, i+n, "", f.r.inside.name)
 			i += n
 			if !ends {
 				break
@@ -261,7 +325,7 @@ func (j *joined) scan(f *field, last bool) {
 			i++
 			continue
 		}
-		f.cut(at+p.keep, end, p.standIn())
+		f.cut(at+p.keep, end, p.standIn(), p.name)
 		if !slices.Contains(j.names, p.name) {
 			j.names = append(j.names, p.name)
 		}
@@ -292,7 +356,7 @@ func (f *field) settle() {
 
 // cut takes a part out of the texts of a field. A part that stands in one text
 // as it is written there is left to who looks at the bytes.
-func (f *field) cut(at, end int, with string) {
+func (f *field) cut(at, end int, with, name string) {
 	from, to := f.base+int64(at), f.base+int64(end)
 	for _, t := range f.texts {
 		a, b := max(from, t.from), min(to, t.to)
@@ -303,7 +367,7 @@ func (f *field) cut(at, end int, with string) {
 		if a == from && b == to && with != "" && plain {
 			return
 		}
-		t.cuts = append(t.cuts, cut{at: int(a - t.from), end: int(b - t.from), with: with})
+		t.cuts = append(t.cuts, cut{at: int(a - t.from), end: int(b - t.from), with: with, name: name})
 		with = ""
 	}
 }
@@ -312,12 +376,46 @@ func (f *field) cut(at, end int, with string) {
 // time whether it is the beginning of a secret.
 const unfinished = "unfinished"
 
+// maxShort is how many bytes of what may be a secret say nothing of it.
+const maxShort = 3
+
+// letGo decides of what waits for nothing but what may follow the first few
+// letters of a secret. These are not taken out; what follows them is, if it is
+// one. With m only that is decided of which m is the end.
+func (j *joined) letGo(m *message) {
+	if len(j.queue) == 0 {
+		return
+	}
+	var of string
+	if m != nil {
+		var last string
+		if of, last = family(m.typ); !isEnd(last) {
+			return
+		}
+	}
+	for _, f := range j.order {
+		if len(f.texts) == 0 || len(f.text)-f.at > maxShort || f.r.inside != nil {
+			continue
+		}
+		if m != nil && (!strings.HasPrefix(f.typ, of) || m.item != "" && f.item != m.item) {
+			continue
+		}
+		for _, t := range f.texts {
+			t.m.open--
+		}
+		f.texts = f.texts[:0]
+	}
+}
+
 // giveUp takes out what may be the beginning of secrets, because too much
 // waits for what follows.
 func (j *joined) giveUp() {
+	if j.letGo(nil); len(j.queue) == 0 || j.queue[0].open == 0 {
+		return
+	}
 	for _, f := range j.order {
 		if f.at < len(f.text) {
-			f.cut(f.at, len(f.text), StandIn(unfinished))
+			f.cut(f.at, len(f.text), StandIn(unfinished), unfinished)
 			if !slices.Contains(j.names, unfinished) {
 				j.names = append(j.names, unfinished)
 			}
@@ -353,127 +451,15 @@ func (m *message) json() ([]byte, bool) {
 	return append(out, m.raw[done:m.end]...), true
 }
 
-// lines replaces secrets in a stream of messages of which each is a line:
-// server-sent events, or lines of JSON; or each an element of one array.
-type lines struct {
-	j      joined
-	rest   *replacer
-	part   []byte // of a line
-	long   bool   // the line is so long that it is not looked at as one
-	arrays bool   // what is no array is one document, of which no field comes in parts
-	whole  bool   // it is one
-	array  bool
-	begun  bool
-	depth  int
-	quoted bool
-	esc    bool
-}
-
-func (l *lines) found() []string { return join(l.j.names, l.rest.names) }
-
-func (l *lines) held() int { return len(l.part) + l.j.size + l.rest.held() }
-
-func (l *lines) write(dst, p []byte, last bool) []byte {
-	for len(p) > 0 && !l.whole {
-		n := l.until(p)
-		if l.whole {
-			break
-		}
-		now := p[:max(n, -n)]
-		p = p[len(now):]
-		switch {
-		case l.long && len(l.j.queue) == 0:
-			dst = l.rest.write(dst, now, false)
-		case l.long:
-			l.j.add(&message{raw: bytes.Clone(now)})
-		case n > 0:
-			l.part = append(l.part, now...)
-			l.take()
-		default:
-			if l.part = append(l.part, now...); len(l.part) > maxLine { // no message of a few letters
-				l.long = true
-				l.j.add(&message{raw: l.part})
-				l.part = nil
-			}
-		}
-		l.long = l.long && n < 0
-		dst = l.give(dst, false)
-	}
-	if l.whole {
-		dst = l.rest.write(dst, l.part, false)
-		l.part = nil
-		return l.rest.write(dst, p, last)
-	}
-	if last && len(l.part) > 0 {
-		l.take()
-	}
-	if !last {
-		return dst
-	}
-	return l.rest.write(l.give(dst, true), nil, true)
-}
-
-// give appends the messages of which everything is decided.
-func (l *lines) give(dst []byte, last bool) []byte {
-	for m := l.j.next(last); m != nil; m = l.j.next(last) {
-		json, changed := m.json()
-		if !changed {
-			dst = l.rest.write(dst, m.raw, false)
-			continue
-		}
-		dst = l.rest.write(dst, m.raw[:m.at], false)
-		dst = l.rest.write(dst, json, false)
-		dst = l.rest.write(dst, m.raw[m.end:], false)
-	}
-	return dst
-}
-
-// until returns how many bytes there are to the end of the line or element,
-// or the negative number of all if it does not end.
-func (l *lines) until(p []byte) int {
-	if !l.begun {
-		if i := bytes.IndexFunc(p, func(r rune) bool { return r != ' ' && r != '\n' && r != '\r' && r != '\t' }); i >= 0 {
-			l.begun, l.array = true, p[i] == '['
-			l.whole = l.arrays && !l.array
-		}
-	}
-	if !l.array {
-		if i := bytes.IndexByte(p, '\n'); i >= 0 {
-			return i + 1
-		}
-		return -len(p)
-	}
-	for i, c := range p {
-		switch {
-		case l.esc:
-			l.esc = false
-		case l.quoted:
-			l.esc, l.quoted = c == '\\', c != '"'
-		case c == '"':
-			l.quoted = true
-		case c == '{' || c == '[':
-			l.depth++
-		case c == '}' || c == ']':
-			if l.depth--; l.depth == 1 {
-				return i + 1
+// names returns the names of what was taken out of a message.
+func (m *message) names() []string {
+	var out []string
+	for _, t := range m.texts {
+		for _, c := range t.cuts {
+			if !slices.Contains(out, c.name) {
+				out = append(out, c.name)
 			}
 		}
 	}
-	return -len(p)
-}
-
-// take takes the line that is whole now.
-func (l *lines) take() {
-	m := &message{raw: l.part, end: len(l.part)}
-	l.part = nil
-	switch {
-	case bytes.HasPrefix(m.raw, []byte("data:")):
-		m.at = len("data:")
-	case l.array:
-		m.at = max(0, bytes.IndexByte(m.raw, '{'))
-	}
-	if !looksJSON(m.raw[m.at:]) {
-		m.at = m.end
-	}
-	l.j.add(m)
+	return out
 }
