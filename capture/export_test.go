@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/reprise-dev/reprise/internal/scratch"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -183,4 +186,73 @@ func Resign(r *http.Request, asked string, keys []AWSKey, payload string) error 
 		r.Host = r.URL.Host
 	}
 	return resign(r, asked, keys, func() (io.Reader, error) { return strings.NewReader(""), nil })
+}
+
+// Slowly replaces secrets in a stream of lines as [Cleaner] does, but reads
+// every message with a general decoder and keeps every text of it.
+func Slowly(r *Redactor, stream string) (string, []string) {
+	l := &lines{rest: r.stream()}
+	l.j.f = l.rest.f
+	var out []byte
+	for line := range strings.Lines(stream) {
+		m := &message{raw: []byte(line)}
+		l.find(m)
+		if m.at < m.end && l.j.read(m) {
+			l.j.enterSlowly(m)
+		}
+		l.j.push(m)
+		out = l.give(out, false)
+	}
+	out = l.rest.write(l.give(out, true), nil, true)
+	return string(out), l.found()
+}
+
+func (j *joined) enterSlowly(m *message) {
+	for _, s := range j.found {
+		says, err := jsontext.AppendUnquote(nil, m.raw[s.at:s.end])
+		f := &field{}
+		if !m.whole {
+			f = j.field(m, &s)
+		}
+		if err != nil || f == nil {
+			continue
+		}
+		from := f.base + int64(len(f.text))
+		t := &text{m: m, at: s.at, end: s.end, says: says, from: from, to: from + int64(len(says))}
+		m.texts = append(m.texts, t)
+		m.open++
+		f.text = append(f.text, says...)
+		f.texts = append(f.texts, t)
+		j.scan(f, m.whole)
+	}
+}
+
+// CleanedNames is [Cleaner] for a whole stream, with the names that were found.
+func CleanedNames(r *Redactor, h http.Header, parts ...string) (string, []string) {
+	c := r.cleaner(h)
+	var out []byte
+	for _, p := range parts {
+		out = c.write(out, []byte(p), false)
+	}
+	return string(c.write(out, nil, true)), c.found()
+}
+
+// Walked says how a message is read: by whom, and which texts of which fields
+// are found.
+func Walked(b []byte, slowly bool) (string, bool) {
+	var j joined
+	m := &message{raw: b, end: len(b)}
+	read := j.skim
+	if slowly {
+		read = j.read
+	}
+	if !read(m) {
+		return "", false
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s %s %t", m.typ.of(b), m.item.of(b), m.whole)
+	for _, s := range j.found {
+		fmt.Fprintf(&out, "\n%d %d %q", s.at, s.end, j.field(m, &s).name)
+	}
+	return out.String(), true
 }

@@ -3,8 +3,6 @@ package capture
 import (
 	"bytes"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -26,8 +24,10 @@ type joined struct {
 	dec    jsontext.Decoder
 	in     bytes.Reader
 	levels []level
-	found  []text
+	found  []spot
+	seen   []span
 	key    []byte
+	alone  field // of a text that is looked at by itself
 }
 
 // message is one message of a stream: raw is how it stands there, of which the
@@ -38,8 +38,8 @@ type message struct {
 	texts   []*text
 	open    int // texts of which it is not known yet whether a secret is in them
 
-	typ, item string // as they stand in the JSON
-	whole     bool   // none of its texts is a part of one
+	typ, item span // as they stand in the JSON
+	whole     bool // none of its texts is a part of one
 
 	frame *frame // of a binary stream
 }
@@ -47,8 +47,6 @@ type message struct {
 // text is a string in a message.
 type text struct {
 	m        *message
-	level    int
-	name     string
 	at, end  int    // in the message, with quotation marks
 	says     []byte // without
 	from, to int64  // in its field
@@ -65,7 +63,7 @@ type cut struct {
 // field is the texts of one place in all messages.
 type field struct {
 	name      string
-	typ, item string // of the messages that it is in
+	typ, item []byte // of the messages that it is in
 
 	r     replacer // for what belongs to a secret that was found
 	text  []byte   // what is not decided yet, and one byte before
@@ -74,75 +72,24 @@ type field struct {
 	texts []*text
 }
 
-// level is an object or array in a message.
-type level struct {
-	parent int
-	array  bool
-	name   string
-	pos    int    // of its next element
-	index  string // by which it says which of many it is
-}
-
 const (
 	maxHeldBack = 1 << 20   // bytes of messages
 	maxLine     = 256 << 10 // bytes of a message whose texts are joined with those of others
 	maxFields   = 10_000
 )
 
-// unread are members that never carry what a model says a part at a time.
-func unread(name string) bool {
-	switch name {
-	case "type", "object", "model", "id", "item_id", "role", "obfuscation", "system_fingerprint", "p":
-		return true
-	}
-	return false
-}
-
-// numbering are members that say which of many something belongs to.
-func numbering(name string) bool {
-	switch name {
-	case "index", "output_index", "content_index", "summary_index", "item_id", "contentBlockIndex":
-		return true
-	}
-	return false
-}
-
-// isWhole reports whether a message says by its type, as it stands in JSON,
-// that it says all of something. Its texts are looked at one by one, and it
-// never waits for others. Types that are not known may carry parts.
-func isWhole(typ string) bool {
-	of, last := family(typ)
-	if strings.HasPrefix(of, `"response.`) || strings.HasPrefix(of, `"session.`) || strings.HasPrefix(of, `"transcription_session.`) {
-		switch last {
-		case `create"`, `created"`, `update"`, `updated"`, `added"`, `queued"`, `in_progress"`:
-			return true
-		}
-		return isEnd(last)
-	}
-	return typ == `"error"` || of == `"conversation.item.input_audio_transcription.` && isEnd(last)
-}
-
-// family cuts the last word off a type.
-func family(typ string) (of, last string) {
-	i := strings.LastIndexByte(typ, '.') + 1
-	return typ[:i], typ[i:]
-}
-
-func isEnd(word string) bool {
-	switch word {
-	case `done"`, `completed"`, `failed"`, `incomplete"`, `cancelled"`:
-		return true
-	}
-	return false
-}
-
 // add takes the next message.
 func (j *joined) add(m *message) {
+	if m.at < m.end {
+		j.look(m)
+	}
+	j.push(m)
+}
+
+// push takes the next message, which was looked at.
+func (j *joined) push(m *message) {
 	j.queue = append(j.queue, m)
 	j.size += len(m.raw)
-	if m.at < m.end {
-		j.read(m)
-	}
 	if j.size > maxHeldBack {
 		j.giveUp()
 	}
@@ -165,123 +112,72 @@ func (j *joined) next(last bool) *message {
 	return m
 }
 
-// read finds the texts of a message. What is no JSON has none.
-func (j *joined) read(m *message) {
-	b := m.raw[m.at:m.end]
-	j.in.Reset(b)
-	j.dec.Reset(&j.in)
-	j.levels, j.found = j.levels[:0], j.found[:0]
-	now := -1
-	name := ""
-	for {
-		kind := j.dec.PeekKind()
-		isName := now >= 0 && !j.levels[now].array && name == ""
-		switch kind {
-		case '{', '[':
-			if _, err := j.dec.ReadToken(); err != nil {
-				return
-			}
-			l := level{parent: now, array: kind == '[', name: name}
-			if now >= 0 && j.levels[now].array {
-				l.name = strconv.Itoa(j.levels[now].pos)
-				j.levels[now].pos++
-			}
-			j.levels = append(j.levels, l)
-			now, name = len(j.levels)-1, ""
-		case '}', ']':
-			if _, err := j.dec.ReadToken(); err != nil {
-				return
-			}
-			now, name = j.levels[now].parent, ""
-		case 0: // the end, or no JSON
-			if now == -1 && len(j.levels) > 0 {
-				j.enter(m)
-			}
-			return
-		default:
-			v, err := j.dec.ReadValue()
-			if err != nil || now < 0 {
-				return
-			}
-			if isName {
-				name = string(v[1 : len(v)-1])
-				if name == "" {
-					name = " "
-				}
-				continue
-			}
-			at := int(j.dec.InputOffset())
-			if now == 0 && name == "type" && !j.levels[0].array {
-				m.typ = string(v)
-				m.whole = isWhole(m.typ)
-				j.levels[0].index += "#" + m.typ // what two types of messages say are two texts
-			}
-			if now == 0 && name == "item_id" {
-				m.item = string(v)
-			}
-			if numbering(name) {
-				j.levels[now].index += "#" + string(v)
-			}
-			if kind == '"' && len(v) > 2 && !unread(name) {
-				j.found = append(j.found, text{level: now, name: name, at: m.at + at - len(v), end: m.at + at})
-			}
-			if j.levels[now].array {
-				j.levels[now].pos++
-			}
-			name = ""
-		}
+// look looks for secrets in a message that is JSON.
+func (j *joined) look(m *message) {
+	if j.skim(m) || j.read(m) {
+		j.enter(m)
+	} else {
+		m.whole = false
 	}
 }
 
 // enter puts the texts of a message into their fields.
 func (j *joined) enter(m *message) {
 	for i := range j.found {
-		t := j.found[i]
-		says, err := jsontext.AppendUnquote(nil, m.raw[t.at:t.end])
-		if err != nil {
-			continue
-		}
-		var f *field
+		s := &j.found[i]
+		f := &j.alone
 		if m.whole {
-			f = &field{}
-		} else if f = j.field(m, &t); f == nil {
+			f.r.inside, f.text, f.base, f.at, f.texts = nil, f.text[:0], 0, 0, f.texts[:0]
+		} else if f = j.field(m, s); f == nil {
 			continue
 		}
-		t.m, t.says = m, says
-		t.from = f.base + int64(len(f.text))
-		t.to = t.from + int64(len(says))
-		m.texts = append(m.texts, &t)
-		m.open++
-		f.text = append(f.text, says...)
-		f.texts = append(f.texts, &t)
-		j.scan(f, m.whole)
+		j.say(f, m, s.at, s.end)
 	}
 }
 
-// field returns the field of a text; nil if there are too many.
-func (j *joined) field(m *message, t *text) *field {
-	j.key = append(j.key[:0], t.name...)
-	for at := t.level; at >= 0; at = j.levels[at].parent {
-		l := &j.levels[at]
-		name := l.name
-		if l.index != "" && l.parent >= 0 && j.levels[l.parent].array {
-			name = "" // it says itself which it is
+// say adds a text to a field.
+func (j *joined) say(f *field, m *message, at, end int) {
+	raw, had := m.raw[at:end], len(f.text)
+	if inside := raw[1 : len(raw)-1]; bytes.IndexByte(inside, '\\') < 0 {
+		f.text = append(f.text, inside...)
+	} else {
+		all, err := jsontext.AppendUnquote(f.text, raw)
+		if err != nil {
+			f.text = f.text[:had]
+			return
 		}
-		j.key = append(append(append(j.key, '\n'), name...), l.index...)
+		f.text = all
 	}
-	f := j.fields[string(j.key)]
-	if f == nil && len(j.order) >= maxFields {
-		j.forget()
+	if len(f.texts) == 0 && f.r.inside == nil && f.at == had && j.clear(f, m.whole) {
+		f.at = len(f.text)
+		f.settle()
+		return
 	}
-	if f == nil && len(j.order) < maxFields {
-		f = &field{name: string(j.key), typ: m.typ, item: m.item}
-		if j.fields == nil {
-			j.fields = map[string]*field{}
+	t := &text{m: m, at: at, end: end, says: bytes.Clone(f.text[had:]), from: f.base + int64(had), to: f.base + int64(len(f.text))}
+	m.texts = append(m.texts, t)
+	m.open++
+	f.texts = append(f.texts, t)
+	j.scan(f, m.whole)
+}
+
+// clear reports whether no secret is or may begin in what is new of a field of
+// which everything was decided. Nearly always it is so, and then nothing needs
+// to be kept of the text.
+func (j *joined) clear(f *field, last bool) bool {
+	for i := f.at; ; i++ {
+		at, buckets := j.f.next(f.text, i)
+		if at == len(f.text) {
+			return true
 		}
-		j.fields[f.name] = f
-		j.order = append(j.order, f)
+		var before byte
+		if at > 0 {
+			before = f.text[at-1]
+		}
+		if _, _, v := j.f.best(f.text, at, buckets, before, last); v != isNot {
+			return false
+		}
+		i = at
 	}
-	return f
 }
 
 // forget lets go of the fields of which everything is decided.
@@ -386,18 +282,19 @@ func (j *joined) letGo(m *message) {
 	if len(j.queue) == 0 {
 		return
 	}
-	var of string
+	var of, item []byte
 	if m != nil {
-		var last string
-		if of, last = family(m.typ); !isEnd(last) {
+		var last []byte
+		if of, last = family(m.typ.of(m.raw)); !isEnd(last) {
 			return
 		}
+		item = m.item.of(m.raw)
 	}
 	for _, f := range j.order {
 		if len(f.texts) == 0 || len(f.text)-f.at > maxShort || f.r.inside != nil {
 			continue
 		}
-		if m != nil && (!strings.HasPrefix(f.typ, of) || m.item != "" && f.item != m.item) {
+		if !bytes.HasPrefix(f.typ, of) || len(item) > 0 && !bytes.Equal(f.item, item) {
 			continue
 		}
 		for _, t := range f.texts {

@@ -7,10 +7,11 @@ import "bytes"
 type lines struct {
 	j      joined
 	rest   *replacer
-	part   []byte // of a line
-	long   bool   // the line is so long that it is not looked at as one
-	arrays bool   // what is no array is one document, of which no field comes in parts
-	whole  bool   // it is one
+	next   *message // memory for one
+	part   []byte   // of a line
+	long   bool     // the line is so long that it is not looked at as one
+	arrays bool     // what is no array is one document, of which no field comes in parts
+	whole  bool     // it is one
 	array  bool
 	begun  bool
 	depth  int
@@ -23,21 +24,35 @@ func (l *lines) found() []string { return join(l.j.names, l.rest.names) }
 func (l *lines) held() int { return len(l.part) + l.j.size + l.rest.held() }
 
 func (l *lines) write(dst, p []byte, last bool) []byte {
-	for len(p) > 0 && !l.whole {
-		n := l.until(p)
+	at, done := 0, 0 // done: what is recorded, or waits
+	for at < len(p) && !l.whole {
+		n := l.until(p[at:])
 		if l.whole {
 			break
 		}
-		now := p[:max(n, -n)]
-		p = p[len(now):]
+		now := p[at : at+max(n, -n)]
+		at += len(now)
+		line := now
+		if n > 0 && !l.long {
+			if len(l.part) > 0 {
+				line = append(l.part, now...)
+				l.part = line[:0]
+			}
+			if l.take(line) && len(line) == len(now) {
+				continue // what is clear is recorded together
+			}
+		}
+		dst = l.rest.write(dst, p[done:at-len(now)], false)
+		done = at
 		switch {
+		case n > 0 && !l.long:
+			if len(l.j.queue) == 0 {
+				dst = l.rest.write(dst, line, false)
+			}
 		case l.long && len(l.j.queue) == 0:
 			dst = l.rest.write(dst, now, false)
 		case l.long:
 			l.j.add(&message{raw: bytes.Clone(now)})
-		case n > 0:
-			l.part = append(l.part, now...)
-			l.take()
 		default:
 			if l.part = append(l.part, now...); len(l.part) > maxLine { // no message of a few letters
 				l.long = true
@@ -48,13 +63,19 @@ func (l *lines) write(dst, p []byte, last bool) []byte {
 		l.long = l.long && n < 0
 		dst = l.give(dst, false)
 	}
+	if at > done {
+		dst = l.rest.write(dst, p[done:at], false)
+	}
 	if l.whole {
 		dst = l.rest.write(dst, l.part, false)
 		l.part = nil
-		return l.rest.write(dst, p, last)
+		return l.rest.write(dst, p[at:], last)
 	}
 	if last && len(l.part) > 0 {
-		l.take()
+		if l.take(l.part) {
+			dst = l.rest.write(dst, l.part, false)
+		}
+		l.part = nil
 	}
 	if !last {
 		return dst
@@ -111,10 +132,30 @@ func (l *lines) until(p []byte) int {
 	return -len(p)
 }
 
-// take takes the line that is whole now.
-func (l *lines) take() {
-	m := &message{raw: l.part, end: len(l.part)}
-	l.part = nil
+// take takes a line that is whole now, and reports whether it can be recorded
+// as it is: no secret is in it or may begin there, and no other waits.
+func (l *lines) take(line []byte) bool {
+	if l.next == nil {
+		l.next = &message{}
+	}
+	m := l.next
+	*m = message{raw: line}
+	l.find(m)
+	if m.at < m.end {
+		l.j.look(m)
+	}
+	if len(m.texts) == 0 && len(l.j.queue) == 0 {
+		return true
+	}
+	m.raw = bytes.Clone(line)
+	l.next = nil
+	l.j.push(m)
+	return false
+}
+
+// find finds the JSON in a line.
+func (l *lines) find(m *message) {
+	m.end = len(m.raw)
 	switch {
 	case bytes.HasPrefix(m.raw, []byte("data:")):
 		m.at = len("data:")
@@ -124,5 +165,4 @@ func (l *lines) take() {
 	if !looksJSON(m.raw[m.at:]) {
 		m.at = m.end
 	}
-	l.j.add(m)
 }
