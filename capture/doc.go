@@ -61,7 +61,10 @@
 // the texts of one field of all messages are looked at as one; a message in
 // which a secret may begin is held back from the record, never from the client.
 // Bodies with a content coding are looked at behind it, and coded anew if a
-// secret is in there. What was taken out is named in redacted: such a body is
+// secret is in there. A compressed answer that streams is decoded as it comes,
+// and recorded as far as its bytes tell nothing that may be a secret; when one
+// is found the record stops, and begins anew when the answer has ended. What
+// was taken out is named in redacted: such a body is
 // not byte for byte the one that came. A coding behind which nobody could look
 // is named in unscanned.
 //
@@ -71,8 +74,9 @@
 // waits for no more than what may follow the first three letters of a secret
 // goes into the record when its text has ended or when 64 messages wait.
 //
-// BUG: a compressed answer that streams is recorded when it has ended: if the
-// recorder is killed before, the record has none of its bytes.
+// BUG: an answer that streams with several content codings, one behind the
+// other, is recorded when it has ended: if the recorder is killed before, the
+// record has none of its bytes.
 //
 // # Large requests
 //

@@ -256,3 +256,47 @@ func Walked(b []byte, slowly bool) (string, bool) {
 	}
 	return out.String(), true
 }
+
+// CodedParts codes texts one behind the other, so that each part of the body
+// can be read when it has come; the last part is the end.
+func CodedParts(coding string, texts ...string) ([][]byte, error) {
+	var out bytes.Buffer
+	w, err := encoder(coding, &out)
+	if err != nil {
+		return nil, err
+	}
+	var list [][]byte
+	for _, s := range texts {
+		if _, err := w.Write([]byte(s)); err != nil {
+			return nil, err
+		}
+		if err := w.Flush(); err != nil {
+			return nil, err
+		}
+		list = append(list, bytes.Clone(out.Bytes()))
+		out.Reset()
+	}
+	err = w.Close()
+	return append(list, bytes.Clone(out.Bytes())), err
+}
+
+// BeginningOf decodes what can be read of a body that is not whole.
+func BeginningOf(coding string, b []byte) string {
+	plain, _ := decode(coding, b, DefaultMaxWhole)
+	return string(plain)
+}
+
+// Clearing says of a coded body that comes in parts how many bytes of it may
+// be recorded; false if there is a secret in it or it is not what it says.
+type Clearing struct{ c clearing }
+
+// NewClearing returns one; it must be stopped.
+func NewClearing(r *Redactor, coding, typ string) *Clearing {
+	return &Clearing{clearing{u: unfold(coding), look: r.cleaner(http.Header{"Content-Type": {typ}})}}
+}
+
+func (c *Clearing) Write(p []byte) (int64, bool) { return c.c.write(p) }
+
+func (c *Clearing) End(broke bool) bool { return c.c.end(broke) }
+
+func (c *Clearing) Stop() { c.c.u.stop() }

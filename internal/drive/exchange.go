@@ -372,7 +372,8 @@ const TimingName = "timing"
 
 // Stream begins an answer whose bytes come one part after another. Head is
 // what the outcome will say beside them as far as it is known; it is staged
-// with them, for the case that the process is killed.
+// with them, for the case that the process is killed. A second one takes the
+// place of the first, of which nothing is recorded then.
 func (x *Exchange) Stream(name, typ string, head canon.Value) (*Stream, error) {
 	st, err := x.open(name, typ)
 	if err != nil {
@@ -381,6 +382,9 @@ func (x *Exchange) Stream(name, typ string, head canon.Value) (*Stream, error) {
 	st.last = x.started
 	if st.staged, err = x.s.spool.begin(x.n, name, typ, x.scope, head); err != nil {
 		return nil, err
+	}
+	if x.stream != nil {
+		x.stream.drop()
 	}
 	x.stream = st
 	if !x.s.lazy {
