@@ -101,7 +101,10 @@ func TestMemoryIsFlatOverStreams(t *testing.T) { //nolint:paralleltest // see ab
 // It stands alone, because it looks at the memory of the whole process.
 func TestMemoryIsFlatOverCompressedStreams(t *testing.T) { //nolint:paralleltest // see above
 	const streams = 4
-	const size = 10 * mb
+	size := 10 * mb
+	if testing.Short() || racing {
+		size = mb
+	}
 	var texts []string
 	for n, block := 0, letters(); n < size; n += len(block) {
 		texts = append(texts, "data: "+string(block)+"\n\n")
