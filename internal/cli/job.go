@@ -368,6 +368,9 @@ func (a *app) showJob(j *jobs.Stored, l *job.Log) error {
 		}
 		a.printf("\n")
 	}
+	for _, x := range j.Adopted {
+		a.printf("  the %s is that of the council, proposal %s\n", clean(string(x.Kind)), clean(x.Proposal[:min(12, len(x.Proposal))]))
+	}
 	for _, w := range l.Writes {
 		a.printf("  wrote %s %s\n", clean(w.Type), clean(w.ID))
 	}

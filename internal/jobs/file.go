@@ -30,11 +30,11 @@ type Job struct {
 	// Contents are those of the five snapshots, before they are sealed.
 	Contents map[job.Kind]canon.Value
 	// Given are the kinds that the file says something about.
-	Given    map[job.Kind]bool
-	Actors   []Actor
-	Script   Script
-	Title    string
-	Archive  string // the place in a bucket where it is archived when it is over
+	Given   map[job.Kind]bool
+	Actors  []Actor
+	Script  Script
+	Title   string
+	Archive string // the place in a bucket where it is archived when it is over
 }
 
 // Actor is somebody who may sign acts about a job, or in a tenant.

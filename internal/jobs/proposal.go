@@ -8,6 +8,7 @@ import (
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/yamlfile"
 	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/det"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
 )
@@ -367,4 +368,26 @@ func governedBy(g *Governance, j *Job) (map[job.Kind]canon.Value, canon.Value, e
 		by = append(by, canon.M(string(kind), canon.String(p.ID)))
 	}
 	return contents, canon.Object(by...), nil
+}
+
+// Adopted says by which proposal a configuration came into a job.
+type Adopted struct {
+	Kind     job.Kind
+	Proposal string
+}
+
+// upheld checks that what a job says to have taken over from its council is what
+// the council has adopted, in the ledger under which the job began.
+func upheld(s *Stored, ledgers []*Governance) error {
+	for _, a := range s.Adopted {
+		i := slices.IndexFunc(ledgers, func(g *Governance) bool { return g.run == s.Governance.Run })
+		ok := i >= 0 && slices.ContainsFunc(ledgers[i].state.inForce, func(p *Proposal) bool {
+			id := job.SnapshotID(p.ConfigHash().String(), job.SnapshotVersion, job.Namespace(det.Seed(s.Seed), a.Kind))
+			return p.ID == a.Proposal && p.Kind == a.Kind && id == s.Snapshots[a.Kind]
+		})
+		if !ok {
+			return fault.New(job.ErrIntegrity, "jobs.Replay", "the %s of the job is not what its council has adopted with the proposal %.12s", a.Kind, a.Proposal).With("snapshot_id: " + s.Snapshots[a.Kind])
+		}
+	}
+	return nil
 }

@@ -66,6 +66,10 @@ func TestRouterWeightsChangeByAProposalThatTheCouncilApproves(t *testing.T) {
 	for _, res := range []*jobs.Result{before, open, after} {
 		r.same(res)
 	}
+	forged := r.forge(after, nil, nil) // under no governance
+	if _, err := r.replay(on(forged, production)); codeOf(err) != job.ErrIntegrity.Error() {
+		t.Errorf("the replay of a job whose council has adopted nothing = %v, want %v", err, job.ErrIntegrity)
+	}
 }
 
 // snapshot returns the content that a job had.
