@@ -40,7 +40,7 @@ const (
 	aboutProposal             = "proposal"
 
 	// maxConfig bounds a content that is proposed, in bytes.
-	maxConfig = 64 << 10
+	maxConfig = 32 << 10
 	// maxProposals bounds those that nobody has decided.
 	maxProposals = 100
 )
