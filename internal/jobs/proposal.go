@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 
 	"github.com/reprise-dev/reprise/engine/job"
@@ -36,8 +35,7 @@ const (
 )
 
 const (
-	verbPropose   govern.Verb = "propose"
-	aboutProposal             = "proposal"
+	aboutProposal = "proposal"
 
 	// maxConfig bounds a content that is proposed, in bytes.
 	maxConfig = 32 << 10
@@ -78,11 +76,25 @@ func ReadConfig(kind job.Kind, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return readConfig(kind, n)
+}
+
+// ParseConfig is [ReadConfig] of a file that was read already; name is for its
+// errors.
+func ParseConfig(kind job.Kind, name string, b []byte) (string, error) {
+	n, err := yamlfile.Parse(name, b, ErrProposal)
+	if err != nil {
+		return "", err
+	}
+	return readConfig(kind, n)
+}
+
+func readConfig(kind job.Kind, n yamlfile.Node) (string, error) {
 	s, err := n.Section(members(kind)...)
 	if err != nil {
 		return "", err
 	}
-	r := &reader{dir: filepath.Dir(path), job: &Job{}}
+	var r reader
 	var v canon.Value
 	switch kind {
 	case job.KindRouter:
@@ -95,20 +107,15 @@ func ReadConfig(kind job.Kind, path string) (string, error) {
 	if err != nil {
 		return "", s.Because(err)
 	}
-	return configText(v)
+	b, err := canon.Encode(v, canon.MACEFixed9)
+	if err != nil {
+		return "", s.Because(err)
+	}
+	return string(b), nil
 }
 
 func badKind(kind job.Kind) error {
 	return fault.New(ErrProposal, "jobs.Propose", "a council adopts %s or %s, not %q", job.KindRouter, job.KindPrivacy, kind)
-}
-
-// configText returns a content as a snapshot holds it.
-func configText(v canon.Value) (string, error) {
-	b, err := canon.Encode(v, canon.MACEFixed9)
-	if err != nil {
-		return "", fault.Wrap(ErrProposal, "jobs.Propose", err, "the content cannot be written")
-	}
-	return string(b), nil
 }
 
 // checkConfig refuses what is no content of the kind, in its one form.
@@ -269,7 +276,9 @@ func (g *Governance) Propose(ctx context.Context, kind job.Kind, config string, 
 
 // ProposeSigned is [Governance.Propose] with an act that was signed elsewhere.
 func (g *Governance) ProposeSigned(ctx context.Context, kind job.Kind, config string, act canon.Value) (*Proposal, error) {
-	return g.propose(ctx, kind, config, func(*standing) (string, canon.Value, error) { return peeked(act) })
+	return g.propose(ctx, kind, config, func(st *standing) (string, canon.Value, error) {
+		return peeked(act, st.proposalMatter(kind, config))
+	})
 }
 
 func (g *Governance) propose(ctx context.Context, kind job.Kind, config string, say func(*standing) (string, canon.Value, error)) (*Proposal, error) {
@@ -297,7 +306,7 @@ func (g *Governance) Decide(ctx context.Context, id string, verb govern.Verb, a 
 
 // DecideSigned is [Governance.Decide] with an act that was signed elsewhere.
 func (g *Governance) DecideSigned(ctx context.Context, id string, act canon.Value) (*Proposal, error) {
-	return g.decide(ctx, id, func(*standing, *Proposal) (string, canon.Value, error) { return peeked(act) })
+	return g.decide(ctx, id, func(st *standing, p *Proposal) (string, canon.Value, error) { return peeked(act, p.Matter(st.id)) })
 }
 
 func (g *Governance) decide(ctx context.Context, id string, say func(*standing, *Proposal) (string, canon.Value, error)) (*Proposal, error) {
@@ -329,9 +338,13 @@ func (g *Governance) decide(ctx context.Context, id string, say func(*standing, 
 	return g.state.proposal(id)
 }
 
-// peeked returns who says an act that was signed elsewhere; the fold admits it.
-func peeked(act canon.Value) (string, canon.Value, error) {
+// peeked returns who says an act that was signed elsewhere. One about something
+// else is refused here; the fold admits the others.
+func peeked(act canon.Value, about govern.Matter) (string, canon.Value, error) {
 	said, err := govern.Peek(act)
+	if err == nil && said.Matter != about {
+		err = fault.New(govern.ErrMatter, "jobs.Governance", "the act is not about this; the matter is bound to %s", about.Bound)
+	}
 	return said.Actor, act, err
 }
 
@@ -352,11 +365,11 @@ func governedBy(g *Governance, j *Job) (map[job.Kind]canon.Value, canon.Value, e
 			continue
 		}
 		if j.Given[kind] {
-			config, err := configText(j.Contents[kind])
+			given, err := canon.Encode(j.Contents[kind], canon.MACEFixed9)
 			if err != nil {
 				return nil, canon.Value{}, err
 			}
-			if config != p.Config {
+			if string(given) != p.Config {
 				return nil, canon.Value{}, fault.New(ErrNotInForce, "jobs.Start", "the %s of the job file is not the one that the council has adopted with the proposal %s", kind, p.ID[:12])
 			}
 		}

@@ -30,8 +30,9 @@ const (
 
 // Verbs of acts that only governance ledgers take.
 const (
-	verbEnrol  govern.Verb = "enrol"  // puts a roster in force
-	verbReplay govern.Verb = "replay" // asks for a replay
+	verbEnrol   govern.Verb = "enrol"   // puts a roster in force
+	verbReplay  govern.Verb = "replay"  // asks for a replay
+	verbPropose govern.Verb = "propose" // a configuration to the council
 )
 
 // clearing are the roles in which somebody has a say in whether what is halted
