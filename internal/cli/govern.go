@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -338,7 +339,7 @@ func (a *app) roles(g *jobs.Governance, tenant string) {
 		}
 		out[i] = canon.Object(canon.M("id", canon.String(x.ID)), canon.M("key", canon.String(x.Key.ID().String())), canon.M("roles", texts(names)))
 		if !a.json {
-			a.printf("%s %s %s\n", a.out.name(clean(x.ID)), strings.Join(names, " "), a.out.dim(x.Key.ID().String()[:16]))
+			a.printf("%s %s %s\n", a.out.name(clean(x.ID)), a.out.dim(x.Key.ID().String()[:16]), strings.Join(names, ", "))
 		}
 	}
 	if a.json {
@@ -408,7 +409,7 @@ func (a *app) governLine(o *ledger.Opened) {
 	case jobs.EventAdopted:
 		text = d.Get("kind").Str() + " of the proposal " + short(ledger.RunID(d.Get("proposal_id").Str()))
 	}
-	a.printf("%4d %s %s %s\n", o.N, a.out.bold(clean(name)), a.out.name(clean(o.Body.Get("from").Str())), clean(text))
+	a.printf("%s\n", strings.TrimRight(fmt.Sprintf("%4d %s %s %s", o.N, a.out.bold(clean(name)), clean(o.Body.Get("from").Str()), clean(text)), " "))
 }
 
 func (a *app) snapshotCommand() *cobra.Command {
@@ -480,7 +481,7 @@ func (a *app) snapshots(ctx context.Context, name string, verify bool) error {
 		}
 		list = append(list, v)
 		if !a.json {
-			a.printf("%s %-10s %s %s\n", a.out.name(x.ID), x.Kind, a.out.dim(short(x.Run)), state)
+			a.printf("%s\n", strings.TrimRight(fmt.Sprintf("%s %-10s %s %s", a.out.name(x.ID), x.Kind, a.out.dim(short(x.Run)), state), " "))
 		}
 	}
 	if len(list) == 0 && name != "" {

@@ -239,7 +239,11 @@ func (s *opened) jobResult(res *jobs.Result, err error) error {
 		if res.NotArchived != nil {
 			a.next(a.stdout, a.out, "export "+id+a.flag()+" --to "+quote(res.Archive))
 		}
-		a.next(a.stdout, a.out, "job show "+id+a.flag(), "job replay "+id+a.flag()+" --mode production")
+		replay := "job replay " + id + a.flag()
+		if res.Log.Replayable {
+			replay += " --mode production"
+		}
+		a.next(a.stdout, a.out, "job show "+id+a.flag(), replay)
 	}
 	return res.Err()
 }
