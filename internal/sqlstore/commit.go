@@ -223,5 +223,6 @@ func (s *Store) commit(jobs []*job, refusals []error) error {
 		s.writer.rollback(ctx)
 		return storeErr(op, err, "nothing of the transaction is known to be stored")
 	}
+	s.tail.committed(g.rows)
 	return nil
 }

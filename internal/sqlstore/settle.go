@@ -66,13 +66,16 @@ type openPack struct {
 // prepare makes ready what the journal becomes: the entries of a run together,
 // and the chunks of a scope together, each compressed. It writes nothing, so
 // that it may be done beside the transactions of others.
-func (s *Store) prepare(ctx context.Context, q querier) (*settlement, error) {
+func (s *Store) prepare(ctx context.Context, q querier, hasChunk *sql.Stmt) (*settlement, error) {
 	t := &s.tail
 	if err := t.refresh(ctx, q); err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
-	st := &settlement{from: t.from, to: t.to, bytes: t.bytes}
+	st := &settlement{bytes: t.bytes}
+	if len(t.rows) > 0 {
+		st.from, st.to = t.rows[0].seq, t.last()
+	}
 	runs, chunks, order := maps.Clone(t.runs), maps.Clone(t.chunks), slices.Clip(t.order)
 	t.mu.Unlock()
 	for _, key := range slices.Sorted(maps.Keys(runs)) {
@@ -81,7 +84,7 @@ func (s *Store) prepare(ctx context.Context, q querier) (*settlement, error) {
 		}
 	}
 	for _, name := range order {
-		there, err := isSettled(ctx, q, name)
+		there, err := isSettled(ctx, hasChunk, name)
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +148,7 @@ func (st *settlement) chunk(name chunkName, data []byte) {
 // puts the row given: there always is a last row, so that row numbers never
 // begin again.
 func (g *group) settle(row []byte) error {
-	st, err := g.s.prepare(g.ctx(), g.w.conn)
+	st, err := g.s.prepare(g.ctx(), g.w.conn, g.w.hasChunk)
 	if err != nil {
 		return err
 	}
@@ -172,7 +175,7 @@ func (g *group) move(st *settlement, row []byte) error {
 		}
 	}
 	if row != nil {
-		if _, err := g.w.insertJournal.ExecContext(g.ctx(), row); err != nil {
+		if err := g.insertJournal(row); err != nil {
 			return err
 		}
 	}
@@ -183,17 +186,11 @@ func (g *group) move(st *settlement, row []byte) error {
 	return err
 }
 
-func (g *group) hasChunk(name chunkName) (bool, error) {
-	var n int
-	err := g.w.hasChunk.QueryRowContext(g.ctx(), name.scope, name.id[:]).Scan(&n)
-	return n > 0, err
-}
-
 const selectHasChunk = "SELECT count(*) FROM chunks WHERE scope = ? AND id = ?"
 
-func isSettled(ctx context.Context, q querier, name chunkName) (bool, error) {
+func isSettled(ctx context.Context, hasChunk *sql.Stmt, name chunkName) (bool, error) {
 	var n int
-	err := q.QueryRowContext(ctx, selectHasChunk, name.scope, name.id[:]).Scan(&n)
+	err := hasChunk.QueryRowContext(ctx, name.scope, name.id[:]).Scan(&n)
 	return n > 0, err
 }
 
@@ -219,11 +216,11 @@ func (g *group) insertPack(p *openPack) error {
 func (s *Store) settleAside() {
 	defer s.aside.Done()
 	defer s.settling.Store(false)
-	st, err := s.prepare(context.Background(), s.read)
+	st, err := s.prepare(context.Background(), s.read, s.reader.hasChunk)
 	if err != nil || st.to == 0 {
 		return
 	}
-	_ = s.do(context.Background(), "sqlstore.settle", &job{bytes: st.bytes, apply: func(g *group) (refusal, err error) {
+	err = s.do(context.Background(), "sqlstore.settle", &job{bytes: st.bytes, apply: func(g *group) (refusal, err error) {
 		var from, to int64
 		if err := g.w.journalEnds.QueryRowContext(g.ctx()).Scan(&from, &to); err != nil || from != st.from {
 			return nil, err
@@ -234,4 +231,7 @@ func (s *Store) settleAside() {
 		}
 		return nil, g.move(st, row)
 	}})
+	if err == nil {
+		_ = s.tail.refresh(context.Background(), s.read) // lets go of what was settled
+	}
 }
