@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
 
 	"github.com/reprise-dev/reprise/internal/drive"
@@ -22,6 +23,7 @@ type body struct {
 	mu      sync.Mutex
 	holders int
 	kept    bool
+	written bool // to the upstream
 }
 
 // Bounds of a request that is held in memory: of one that says its length, and
@@ -58,6 +60,22 @@ func (b *body) hold() {
 	b.mu.Lock()
 	b.holders++
 	b.mu.Unlock()
+}
+
+// wrote lets go of a request in memory that has been written to the upstream.
+// Where writing it failed nobody knows who still reads, and its memory is left
+// to the collector.
+func (b *body) wrote(info httptrace.WroteRequestInfo) {
+	if info.Err != nil || b.empty() || b.large != nil {
+		return
+	}
+	b.mu.Lock()
+	again := b.written
+	b.written = true
+	b.mu.Unlock()
+	if !again {
+		b.release()
+	}
 }
 
 func (b *body) keep() {
