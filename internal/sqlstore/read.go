@@ -31,7 +31,7 @@ func segmentRange(key, n int64) []any {
 
 // reader holds the statements that readers use often.
 type reader struct {
-	find, chunk, scopeKey, pack, hasChunk *sql.Stmt
+	find, chunk, scopeKey, pack, hasChunks *sql.Stmt
 }
 
 func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
@@ -44,7 +44,7 @@ func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
 		{&r.chunk, "SELECT pack, start, size FROM chunks WHERE scope = (SELECT key FROM scopes WHERE scope = ?) AND id = ?"},
 		{&r.scopeKey, "SELECT key FROM scopes WHERE scope = ?"},
 		{&r.pack, "SELECT data FROM packs WHERE key = ?"},
-		{&r.hasChunk, selectHasChunk},
+		{&r.hasChunks, selectHasChunks()},
 	} {
 		var err error
 		//nolint:sqlclosecheck // the pool closes its statements

@@ -1,11 +1,13 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -66,7 +68,7 @@ type openPack struct {
 // prepare makes ready what the journal becomes: the entries of a run together,
 // and the chunks of a scope together, each compressed. It writes nothing, so
 // that it may be done beside the transactions of others.
-func (s *Store) prepare(ctx context.Context, q querier, hasChunk *sql.Stmt) (*settlement, error) {
+func (s *Store) prepare(ctx context.Context, q querier, hasChunks *sql.Stmt) (*settlement, error) {
 	t := &s.tail
 	if err := t.refresh(ctx, q); err != nil {
 		return nil, err
@@ -83,12 +85,12 @@ func (s *Store) prepare(ctx context.Context, q querier, hasChunk *sql.Stmt) (*se
 			return nil, err
 		}
 	}
+	settled, err := findSettled(ctx, hasChunks, order)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range order {
-		there, err := isSettled(ctx, hasChunk, name)
-		if err != nil {
-			return nil, err
-		}
-		if !there {
+		if !settled[name] {
 			st.chunk(name, chunks[name])
 		}
 	}
@@ -148,7 +150,7 @@ func (st *settlement) chunk(name chunkName, data []byte) {
 // puts the row given: there always is a last row, so that row numbers never
 // begin again.
 func (g *group) settle(row []byte) error {
-	st, err := g.s.prepare(g.ctx(), g.w.conn, g.w.hasChunk)
+	st, err := g.s.prepare(g.ctx(), g.w.conn, g.w.hasChunks)
 	if err != nil {
 		return err
 	}
@@ -194,6 +196,50 @@ func isSettled(ctx context.Context, hasChunk *sql.Stmt, name chunkName) (bool, e
 	return n > 0, err
 }
 
+// manyChunks is how many chunks are looked for at once.
+const manyChunks = 32
+
+func selectHasChunks() string {
+	return "SELECT id FROM chunks WHERE scope = ? AND id IN (?" + strings.Repeat(", ?", manyChunks-1) + ")"
+}
+
+// findSettled returns those of the chunks that are settled.
+func findSettled(ctx context.Context, hasChunks *sql.Stmt, names []chunkName) (map[chunkName]bool, error) {
+	out := map[chunkName]bool{}
+	names = slices.SortedStableFunc(slices.Values(names), func(a, b chunkName) int { return cmp.Compare(a.scope, b.scope) })
+	args := make([]any, 1+manyChunks)
+	for len(names) > 0 {
+		scope, n := names[0].scope, 0
+		args[0] = scope
+		for n < min(manyChunks, len(names)) && names[n].scope == scope {
+			args[1+n] = names[n].id[:]
+			n++
+		}
+		for i := n; i < manyChunks; i++ {
+			args[1+i] = args[n]
+		}
+		//nolint:sqlclosecheck // collect closes them
+		rows, err := hasChunks.QueryContext(ctx, args...)
+		found, err := collect(rows, err, func(name *chunkName) error {
+			var id []byte
+			err := rows.Scan(&id)
+			if err == nil {
+				name.scope = scope
+				name.id, err = digest(id)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range found {
+			out[name] = true
+		}
+		names = names[n:]
+	}
+	return out, nil
+}
+
 func (g *group) insertPack(p *openPack) error {
 	var key int64
 	if err := g.w.insertPack.QueryRowContext(g.ctx(), p.scope, p.data).Scan(&key); err != nil {
@@ -216,7 +262,7 @@ func (g *group) insertPack(p *openPack) error {
 func (s *Store) settleAside() {
 	defer s.aside.Done()
 	defer s.settling.Store(false)
-	st, err := s.prepare(context.Background(), s.read, s.reader.hasChunk)
+	st, err := s.prepare(context.Background(), s.read, s.reader.hasChunks)
 	if err != nil || st.to == 0 {
 		return
 	}

@@ -16,18 +16,18 @@ import (
 type writer struct {
 	conn *sql.Conn
 
-	begins, commit, undo, changed   *sql.Stmt
-	run, insertRun, updateLease     *sql.Stmt
-	updatePosition, updateEngine    *sql.Stmt
-	insertJournal, deleteJournal    *sql.Stmt
-	journalSize, journalEnds, pages *sql.Stmt
-	insertSegment                   *sql.Stmt
-	segments                        *sql.Stmt
-	insertStatement                 *sql.Stmt
-	scope, insertScope, deleteScope *sql.Stmt
-	insertPack, deletePacks         *sql.Stmt
-	insertChunk, hasChunk           *sql.Stmt
-	deleteChunks                    *sql.Stmt
+	begins, commit, undo, changed    *sql.Stmt
+	run, insertRun, updateLease      *sql.Stmt
+	updatePosition, updateEngine     *sql.Stmt
+	insertJournal, deleteJournal     *sql.Stmt
+	journalSize, journalEnds, pages  *sql.Stmt
+	insertSegment                    *sql.Stmt
+	segments                         *sql.Stmt
+	insertStatement                  *sql.Stmt
+	scope, insertScope, deleteScope  *sql.Stmt
+	insertPack, deletePacks          *sql.Stmt
+	insertChunk, hasChunk, hasChunks *sql.Stmt
+	deleteChunks                     *sql.Stmt
 
 	// What follows holds as long as nobody else commits to the database.
 	version int64 // what Changed said; 0 if nothing is known
@@ -74,6 +74,7 @@ func newWriter(ctx context.Context, db *sql.DB, d *Dialect) (*writer, error) {
 		{&w.deletePacks, "DELETE FROM packs WHERE scope = ?"},
 		{&w.insertChunk, "INSERT INTO chunks (scope, id, pack, start, size) VALUES (?, ?, ?, ?, ?)"},
 		{&w.hasChunk, selectHasChunk},
+		{&w.hasChunks, selectHasChunks()},
 		{&w.deleteChunks, "DELETE FROM chunks WHERE scope = ?"},
 	} {
 		//nolint:sqlclosecheck // the connection closes its statements
