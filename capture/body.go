@@ -124,9 +124,8 @@ func (h *handler) readBody(w http.ResponseWriter, r *http.Request) (*body, error
 				break
 			}
 			if r.ContentLength > maxPooled || r.ContentLength < 0 && len(b) >= maxUnknown {
-				out, err := h.putAside(b, in)
 				*buf = b
-				buffers.Put(buf)
+				out, err := h.putAside(buf, in)
 				return out, tooMuch(err, limit)
 			}
 			b = append(b, 0)[:len(b)]
@@ -158,17 +157,20 @@ func tooMuch(err error, limit int64) error {
 }
 
 // putAside takes a request that is too large to be held: what came of it, and
-// what is still coming.
-func (h *handler) putAside(have []byte, in io.Reader) (*body, error) {
+// what is still coming. It gives the buffer back before it waits for that.
+func (h *handler) putAside(have *[]byte, in io.Reader) (*body, error) {
 	f, err := h.p.s.Scratch()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, err = f.Write(*have)
 	}
-	if _, err = f.Write(have); err == nil {
+	buffers.Put(have)
+	if err == nil {
 		err = copyTo(f, in)
 	}
 	if err != nil {
-		_ = f.Close()
+		if f != nil {
+			_ = f.Close()
+		}
 		return nil, err
 	}
 	f.Flushed()
