@@ -218,7 +218,6 @@ func findSettled(ctx context.Context, hasChunks *sql.Stmt, names []chunkName) (m
 		for i := n; i < manyChunks; i++ {
 			args[1+i] = args[n]
 		}
-		//nolint:sqlclosecheck // collect closes them
 		rows, err := hasChunks.QueryContext(ctx, args...)
 		found, err := collect(rows, err, func(name *chunkName) error {
 			var id []byte
