@@ -252,27 +252,16 @@ func signAct(cfg *drive.Config, k *keys.Keys, roster govern.Roster, a Act, verb 
 
 // Enrol gives an actor these roles; without roles the actor is taken off.
 func (g *Governance) Enrol(ctx context.Context, id string, a Actor, by Act) error {
+	a.ID = id
 	return g.append(ctx, func(st *standing) ([]line, error) {
-		var list []govern.Actor
-		for _, x := range st.roster.Holders(st.tenant, allRoles...) {
-			if x.ID == id && a.Key.IsZero() {
-				a.Key = x.Key
+		if _, listed := st.roster.Find(id); !listed && a.Key.IsZero() && len(a.Roles) > 0 {
+			own, err := g.keys.Named(keys.Actors, id)
+			if err != nil {
+				return nil, err
 			}
-			if x.ID != id {
-				list = append(list, x)
-			}
+			a.Key = own.Public()
 		}
-		if len(a.Roles) > 0 {
-			if a.Key.IsZero() {
-				own, err := g.keys.Named(keys.Actors, id)
-				if err != nil {
-					return nil, err
-				}
-				a.Key = own.Public()
-			}
-			list = append(list, govern.Actor{ID: id, Key: a.Key, Roles: a.Roles, Tenant: st.tenant})
-		}
-		roster, err := govern.NewRoster(list...)
+		roster, err := st.enrolled(a)
 		if err != nil {
 			return nil, err
 		}
