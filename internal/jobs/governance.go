@@ -292,21 +292,20 @@ func (g *Governance) Incident(ctx context.Context, subjects []string, a Act) err
 	})
 }
 
-// halt halts all replays of the snapshots after what a replay has found.
-func (g *Governance) halt(ctx context.Context, subjects []string, cause fault.Code, reason string, data canon.Value) error {
-	return g.append(ctx, func(st *standing) ([]line, error) {
-		var out []line
-		next := *st
-		for _, subject := range subjects {
-			l := line{EventIntegrity, service, data.With("cause", causeValue(cause)).With("reason", canon.String(reason)).With("snapshot_id", canon.String(subject))}
-			if err := next.event(l.name, l.from, l.data); err != nil {
-				return nil, err
-			}
-			h, _ := next.halts.Halted(subject)
-			out = append(out, l, line{EventHalt, service, canon.Object(canon.M("halt", h.Value()))})
+// halting is what halts all replays of the snapshots after what a replay has
+// found.
+func (s *standing) halting(subjects []string, cause fault.Code, reason string, data canon.Value) ([]line, error) {
+	var out []line
+	next := *s
+	for _, subject := range subjects {
+		l := line{EventIntegrity, service, data.With("cause", causeValue(cause)).With("reason", canon.String(reason)).With("snapshot_id", canon.String(subject))}
+		if err := next.event(l.name, l.from, l.data); err != nil {
+			return nil, err
 		}
-		return out, nil
-	})
+		h, _ := next.halts.Halted(subject)
+		out = append(out, l, line{EventHalt, service, canon.Object(canon.M("halt", h.Value()))})
+	}
+	return out, nil
 }
 
 // Clear is a vote to let a halted snapshot go on, or not: that of an admin
