@@ -421,7 +421,7 @@ func (s *stands) replayer(t *testing.T) *replayer {
 // inMemory returns a folder that is in memory, where the system has one such.
 func inMemory(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "reprise-test-*")
+	dir, err := os.MkdirTemp("/dev/shm", "reprise-test-*") //nolint:usetesting // which is on a disk
 	if err != nil {
 		return t.TempDir()
 	}

@@ -51,6 +51,7 @@ type Stored struct {
 	Replayable bool
 	Missing    []string
 	Last       ledger.Ref
+	Archive    string     // where its file wants it archived when it is over; empty: nowhere
 	Governance ledger.Ref // where the governance of its tenant stood when it began; zero: nowhere
 }
 
@@ -82,7 +83,7 @@ func stored(ctx context.Context, store drive.Store, o *ledger.Opened) (*Stored, 
 	d := o.Data()
 	s := &Stored{
 		Run: o.Run, Title: o.Body.Get("title").Str(), JobID: d.Get("job_id").Str(), Seed: d.Get("job_seed").Str(), Tenant: d.Get("tenant").Str(),
-		Snapshots: map[job.Kind]string{}, Status: "waiting",
+		Snapshots: map[job.Kind]string{}, Status: "waiting", Archive: d.Get(archiveMember).Str(),
 	}
 	for _, k := range job.Kinds() {
 		s.Snapshots[k] = d.Get(k.Field()).Str()
