@@ -239,7 +239,11 @@ func (s *opened) jobResult(res *jobs.Result, err error) error {
 		if res.NotArchived != nil {
 			a.next(a.stdout, a.out, "job archive "+id+a.flag())
 		}
-		a.next(a.stdout, a.out, "job show "+id+a.flag(), "job replay "+id+a.flag()+" --mode production")
+		replay := "job replay " + id + a.flag()
+		if res.Log.Replayable {
+			replay += " --mode production"
+		}
+		a.next(a.stdout, a.out, "job show "+id+a.flag(), replay)
 	}
 	return res.Err()
 }
@@ -358,6 +362,9 @@ func (a *app) showJob(j *jobs.Stored, l *job.Log) error {
 			a.printf(": %s", clean(cut(text, max(20, a.out.width-40))))
 		}
 		a.printf("\n")
+	}
+	for _, x := range j.Adopted {
+		a.printf("  the %s is that of the council, proposal %s\n", clean(string(x.Kind)), clean(x.Proposal[:min(12, len(x.Proposal))]))
 	}
 	for _, w := range l.Writes {
 		a.printf("  wrote %s %s\n", clean(w.Type), clean(w.ID))

@@ -56,6 +56,9 @@ func (r *Runner) replaying(ctx context.Context, q ReplayRequest) (*replaying, er
 	if err != nil {
 		return nil, err
 	}
+	if err := upheld(s, append([]*Governance{g}, others...)); err != nil && broken == nil {
+		broken = err
+	}
 	if q.Approval != "" {
 		// An approval is good for one request, by whatever part of its id it is
 		// named.

@@ -28,8 +28,10 @@ const (
 	verbEnrol  = "enrol"  // puts a roster in force
 )
 
+// signedOnly begins the description of every route that takes an act.
+const signedOnly = "The server signs nothing for anybody: the body holds an act that its actor signed. "
+
 func (s *Server) replayRoutes() {
-	signedOnly := "The server signs nothing for anybody: the body holds an act that its actor signed. "
 	huma.Register(s.api, huma.Operation{
 		OperationID: "replayMatter", Method: http.MethodPost, Path: "/replay/matter", Tags: []string{tagJobs},
 		Summary: "Get what a request for a replay must sign", DefaultStatus: http.StatusOK, Errors: failures(http.StatusNotFound, http.StatusConflict),
