@@ -223,6 +223,39 @@ func TestAnyFlippedBitOfAJobIsAnIntegrityFailureAndHalts(t *testing.T) {
 	flips(t, s.job.objects(), func(t *testing.T) func(*held, string) { return s.replayer(t).halts })
 }
 
+// An output in several chunks, to which the outcome of the agent leads too, is
+// not missing because a recipe names another chunk.
+func TestAChangedRecipeMakesNoOutputMissing(t *testing.T) {
+	t.Parallel()
+	s := newRig(t).knowing()
+	x := s.replayer(t)
+	flipped := 0
+	for n, e := range s.job.entries {
+		o, err := ledger.Parse(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := o.Attachment(job.OutputContent)
+		if o.Kind != ledger.KindDecision || i < 0 {
+			continue
+		}
+		for at := 4; at < len(e.Parts[i].Recipe); at += 16 {
+			flipped++
+			h := *s.job
+			h.entries = slices.Clone(h.entries)
+			c := *e
+			c.Parts = slices.Clone(e.Parts)
+			c.Parts[i].Recipe = slices.Clone(c.Parts[i].Recipe)
+			c.Parts[i].Recipe[at] ^= 1
+			h.entries[n] = &c
+			x.halts(&h, fmt.Sprintf("byte %d of the recipe of the output in entry %d", at, n))
+		}
+	}
+	if flipped < 10 {
+		t.Errorf("%d flips, want recipes of several chunks", flipped)
+	}
+}
+
 // Who may replay and what stands still is in the governance ledger: if a byte of
 // it was changed nothing is replayed, whoever asks and however often, and
 // nothing is written behind what was changed.
