@@ -80,6 +80,10 @@ func Normalisers() []Normaliser {
 			Doc: "how long a command took, and the mark of its output, in what Codex tells its model of it: Wall time, Chunk ID",
 		},
 		{
+			Name: "result-order", Version: 1, Kind: KindModel,
+			Doc: "the order in which results of tools that ran at once stand side by side; they are compared in the order in which the model asked for them",
+		},
+		{
 			Name: "claude-agents", Version: 1, Kind: KindModel,
 			Doc: "ids of agents that Claude Code starts, and how long they took, in what it tells its model of their reports: agentId, duration_ms",
 		},
@@ -179,7 +183,8 @@ type rule struct {
 	id    string
 	drops [][]string
 	words []wording
-	hints []uint64 // for each drop and each wording, those that stand in every body that it changes
+	order bool     // results are put in the order of their calls
+	hints []uint64 // for each drop and each wording, and for what the order is about, those that stand in every body that it changes
 }
 
 func newRules(list []Normaliser, s Setting) (*rules, error) {
@@ -223,6 +228,11 @@ func newRules(list []Normaliser, s Setting) (*rules, error) {
 		one.words = wordings(n.ID())
 		for i := range one.words {
 			one.hints = append(one.hints, r.hints.add(one.words[i].steps))
+		}
+		if one.order = n.ID() == ResultOrder; one.order {
+			for _, steps := range resultSteps() {
+				one.hints = append(one.hints, r.hints.add(steps))
+			}
 		}
 		r.byKind[n.Kind] = append(r.byKind[n.Kind], one)
 	}
@@ -354,6 +364,9 @@ func (r *rules) json(kind string, body []byte) (form []byte, changed []string, o
 				}
 				if one.words != nil {
 					v, some = reword(v, one.words)
+				}
+				if one.order {
+					v, some = inAskedOrder(v)
 				}
 				if some {
 					changed = append(changed, one.id)
