@@ -76,6 +76,10 @@ func Normalisers() []Normaliser {
 			Doc: "numbers of processes in what Gemini CLI tells its model of a command: Process Group PGID, Background PIDs, moved to background",
 		},
 		{
+			Name: "gemini-skills", Version: 1, Kind: KindModel,
+			Doc: "the order in which Gemini CLI lists its skills, which is that in which it got to read their files",
+		},
+		{
 			Name: "codex-times", Version: 1, Kind: KindModel,
 			Doc: "how long a command took, and the mark of its output, in what Codex tells its model of it: Wall time, Chunk ID",
 		},
@@ -183,8 +187,8 @@ type rule struct {
 	id    string
 	drops [][]string
 	words []wording
-	order bool     // results are put in the order of their calls
-	hints []uint64 // for each drop and each wording, and for what the order is about, those that stand in every body that it changes
+	order func(canon.Value) (canon.Value, bool) // puts something in order; may be nil
+	hints []uint64                              // for each drop and each wording, and for what is put in order, those that stand in every body that it changes
 }
 
 func newRules(list []Normaliser, s Setting) (*rules, error) {
@@ -229,10 +233,15 @@ func newRules(list []Normaliser, s Setting) (*rules, error) {
 		for i := range one.words {
 			one.hints = append(one.hints, r.hints.add(one.words[i].steps))
 		}
-		if one.order = n.ID() == ResultOrder; one.order {
+		switch n.ID() {
+		case ResultOrder:
+			one.order = inAskedOrder
 			for _, steps := range resultSteps() {
 				one.hints = append(one.hints, r.hints.add(steps))
 			}
+		case GeminiSkills:
+			one.order = inSkillOrder
+			one.hints = append(one.hints, r.hints.add([]string{"functionDeclarations", activateSkill}))
 		}
 		r.byKind[n.Kind] = append(r.byKind[n.Kind], one)
 	}
@@ -365,8 +374,8 @@ func (r *rules) json(kind string, body []byte) (form []byte, changed []string, o
 				if one.words != nil {
 					v, some = reword(v, one.words)
 				}
-				if one.order {
-					v, some = inAskedOrder(v)
+				if one.order != nil {
+					v, some = one.order(v)
 				}
 				if some {
 					changed = append(changed, one.id)
