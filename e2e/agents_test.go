@@ -47,7 +47,6 @@ func agentsUnderTest(url string) []agentUnderTest {
 		{
 			row: Row{Client: "Claude Code", Speaks: "messages"}, name: "claude", args: "-p PROMPT --allowedTools Bash(echo:*)",
 			env:      []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=" + apiKey, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"},
-			known:    map[string]string{"concurrent": "what its agents give stands in the next request in the order in which they end, which is another one each time"},
 			sessions: ".claude/projects/*/*.jsonl",
 		},
 		{
@@ -60,7 +59,6 @@ func agentsUnderTest(url string) []agentUnderTest {
 			row: Row{Client: "Gemini CLI", Speaks: "generateContent"}, name: "gemini", args: "-p PROMPT --skip-trust --approval-mode=yolo -m gemini-2.5-flash",
 			env:      []string{"GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_API_KEY=" + apiKey},
 			beside:   "gemini-processes@1",
-			known:    map[string]string{"concurrent": "its agents list the working folder, in which the store of the recording grows"},
 			sessions: ".gemini/tmp/*/chats/*.jsonl",
 		},
 		{
