@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/reprise-dev/reprise/internal/scratch"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -183,4 +184,13 @@ func Resign(r *http.Request, asked string, keys []AWSKey, payload string) error 
 		r.Host = r.URL.Host
 	}
 	return resign(r, asked, keys, func() (io.Reader, error) { return strings.NewReader(""), nil })
+}
+
+// Patience sets how long an answer waits for its turn while nothing moves, and
+// reports whether there is an order to keep.
+func (p *Proxy) Patience(d time.Duration) bool {
+	if p.turns != nil {
+		p.turns.patience = d
+	}
+	return p.turns != nil
 }
