@@ -179,6 +179,43 @@ type Governance struct {
 	Roster   json.RawMessage   `json:"roster"`
 	Halts    []Halt            `json:"halts" nullable:"false" doc:"What stands still, oldest first"`
 	Requests []GovernedRequest `json:"requests" nullable:"false" doc:"The newest, newest first"`
+	// Proposals are of configurations for the jobs of the tenant.
+	Proposals []Proposal `json:"proposals" nullable:"false" doc:"The newest, newest first"`
+}
+
+// PolicyWish is a configuration that the council is to adopt, before it is
+// signed.
+type PolicyWish struct {
+	Tenant string          `json:"tenant,omitempty" maxLength:"256"`
+	Kind   string          `json:"kind" enum:"router,privacy"`
+	Config json.RawMessage `json:"config" doc:"An object with the members that the section of that name has in a job file; what it leaves out is as there"`
+}
+
+// PolicyMatter is what an act must sign that proposes a configuration.
+type PolicyMatter struct {
+	Config json.RawMessage `json:"config" doc:"All of what is proposed. The matter is bound to the SHA-256 of its canonical bytes with nine decimals"`
+	Verb   string          `json:"verb"`
+	Matter Matter          `json:"matter"`
+}
+
+// PolicyRequest is a configuration that is proposed, signed by who proposes it.
+type PolicyRequest struct {
+	PolicyWish
+	Act json.RawMessage `json:"act" doc:"The act in its envelope, with the verb propose"`
+}
+
+// Proposal is a configuration that somebody wants to be in force.
+type Proposal struct {
+	ID         string          `json:"proposal_id"`
+	Actor      string          `json:"actor"`
+	Reason     string          `json:"reason,omitempty"`
+	Kind       string          `json:"kind"`
+	Config     json.RawMessage `json:"config"`
+	ConfigHash string          `json:"config_hash"`
+	State      string          `json:"state" doc:"open, granted or denied"`
+	InForce    bool            `json:"in_force"`
+	Matter     Matter          `json:"matter" doc:"What a vote on it must be about"`
+	Votes      []Vote          `json:"votes" nullable:"false"`
 }
 
 // GovernedRequest is a replay that somebody asked for.

@@ -22,7 +22,8 @@ import (
 // a reset, or with a plain end.
 func cutOff(t *testing.T, reset bool, answer string) string {
 	t.Helper()
-	return upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+	return upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // what was not read would make a reset of a plain end
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
 			t.Error(err)

@@ -97,22 +97,36 @@ func (c *Client) Run(ctx context.Context, run string) (api.RunDetail, error) {
 
 // Entries yields the entries of a run from number from on, page by page.
 func (c *Client) Entries(ctx context.Context, run string, from int64) iter.Seq2[api.Entry, error] {
-	return func(yield func(api.Entry, error) bool) {
-		for {
-			page, err := get[api.EntryPage](ctx, c, url.Values{"from": {strconv.FormatInt(from, 10)}}, "v1", "runs", run, "entries")
+	return pages(run, from, func(run string, q url.Values) (page[api.Entry], error) {
+		p, err := get[api.EntryPage](ctx, c, q, "v1", "runs", run, "entries")
+		return page[api.Entry]{p.Run, p.Entries, p.Next}, err
+	})
+}
+
+// page is a page of what a run holds.
+type page[T any] struct {
+	run  string
+	list []T
+	next *int64 // where the next one begins; nil on the last
+}
+
+// pages yields what a run holds from number from on, page by page.
+func pages[T any](run string, from int64, fetch func(run string, q url.Values) (page[T], error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		name, next := run, &from
+		for next != nil {
+			p, err := fetch(name, url.Values{"from": {strconv.FormatInt(*next, 10)}})
 			if err != nil {
-				yield(api.Entry{}, err)
+				var none T
+				yield(none, err)
 				return
 			}
-			for _, e := range page.Entries {
-				if !yield(e, nil) {
+			for _, x := range p.list {
+				if !yield(x, nil) {
 					return
 				}
 			}
-			if page.Next == nil {
-				return
-			}
-			run, from = page.Run, *page.Next // last may mean another run by now
+			name, next = p.run, p.next // last may mean another run by now
 		}
 	}
 }

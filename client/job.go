@@ -90,6 +90,25 @@ func (c *Client) ClearHalt(ctx context.Context, tenant string, act []byte) (api.
 	return give[api.ClearResult](ctx, c, ofTenant(tenant), act, "v1", "governance", "clear")
 }
 
+// PolicyMatter returns what whoever proposes a configuration has to sign.
+func (c *Client) PolicyMatter(ctx context.Context, what api.PolicyWish) (api.PolicyMatter, error) {
+	return post[api.PolicyMatter](ctx, c, what, "governance", "policy", "matter")
+}
+
+// ProposePolicy proposes a configuration to the council. Act is the proposal as
+// who proposes has signed it.
+func (c *Client) ProposePolicy(ctx context.Context, what api.PolicyWish, act []byte) (api.Proposal, error) {
+	if !json.Valid(act) {
+		return api.Proposal{}, fault.New(ErrAct, "client.ProposePolicy", "an act is JSON")
+	}
+	return post[api.Proposal](ctx, c, api.PolicyRequest{PolicyWish: what, Act: act}, "governance", "policy", "propose")
+}
+
+// VoteOnPolicy gives a vote on a proposal that somebody signed.
+func (c *Client) VoteOnPolicy(ctx context.Context, tenant, proposal string, act []byte) (api.Proposal, error) {
+	return give[api.Proposal](ctx, c, ofTenant(tenant), act, "governance", "policy", proposal, "vote")
+}
+
 // VoteOnAction gives a vote on what a job asks the council for that somebody
 // signed. Job is needed where two jobs of one seed ask for the same.
 func (c *Client) VoteOnAction(ctx context.Context, job, request string, act []byte) (api.VoteResult, error) {

@@ -89,24 +89,11 @@ func (c *Client) Prove(ctx context.Context, run string, opts *ProofOptions) (api
 // Trail yields the trail of a trajectory from entry from on, page by page.
 // Nothing is verified: ask [Client.Prove] what it is worth.
 func (c *Client) Trail(ctx context.Context, run string, from int64) iter.Seq2[api.TrailEntry, error] {
-	return func(yield func(api.TrailEntry, error) bool) {
-		for {
-			page, err := get[api.Trail](ctx, c, url.Values{"from": {strconv.FormatInt(from, 10)}, "verify": {"false"}}, "v1", "trajectories", run, "audit")
-			if err != nil {
-				yield(api.TrailEntry{}, err)
-				return
-			}
-			for _, e := range page.Entries {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if page.Next == nil {
-				return
-			}
-			run, from = page.Run, *page.Next // last may mean another run by now
-		}
-	}
+	return pages(run, from, func(run string, q url.Values) (page[api.TrailEntry], error) {
+		q.Set("verify", "false")
+		p, err := get[api.Trail](ctx, c, q, "v1", "trajectories", run, "audit")
+		return page[api.TrailEntry]{p.Run, p.Entries, p.Next}, err
+	})
 }
 
 // TrailCSV writes the trail of a trajectory as CSV. One that is cut off gives

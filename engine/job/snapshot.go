@@ -115,7 +115,7 @@ func Make(kind Kind, seed det.Seed, content canon.Value) (Snapshot, error) {
 	}
 	s := Snapshot{
 		Kind: kind, ConfigHash: canon.SHA256(b).String(), SchemaVersion: SnapshotVersion,
-		SeedNamespace: namespace(seed, kind), Generator: Generator, Seed: seed,
+		SeedNamespace: Namespace(seed, kind), Generator: Generator, Seed: seed,
 		Profile: canon.MACEFixed9, Content: written,
 	}
 	s.ID = SnapshotID(s.ConfigHash, s.SchemaVersion, s.SeedNamespace)
@@ -123,9 +123,9 @@ func Make(kind Kind, seed det.Seed, content canon.Value) (Snapshot, error) {
 	return s, err
 }
 
-// namespace keeps kinds apart: an empty configuration of one is not one of
+// Namespace is the seed namespace of a kind. It keeps kinds apart: an empty configuration of one is not one of
 // another.
-func namespace(seed det.Seed, kind Kind) string { return string(seed) + "/" + string(kind) }
+func Namespace(seed det.Seed, kind Kind) string { return string(seed) + "/" + string(kind) }
 
 // Seal returns s signed with the key (M-07).
 func (s Snapshot) Seal(key Key) (Snapshot, error) {
@@ -188,7 +188,7 @@ func (s Snapshot) provenance() error {
 	if got := canon.SHA256(b).String(); got != s.ConfigHash {
 		return s.broken("config_hash", nil, "the content hashes to %s, not %s", got, s.ConfigHash)
 	}
-	if s.SeedNamespace != namespace(s.Seed, s.Kind) {
+	if s.SeedNamespace != Namespace(s.Seed, s.Kind) {
 		return s.broken("seed_namespace", nil, "the namespace %q is not that of the seed and kind", s.SeedNamespace)
 	}
 	if got := SnapshotID(s.ConfigHash, s.SchemaVersion, s.SeedNamespace); got != s.ID {

@@ -473,15 +473,11 @@ func (a *app) branch(ctx context.Context, at string, agent, upstreams []string, 
 	if err != nil {
 		return err
 	}
-	s, err := a.openOld(ctx)
+	s, info, err := a.openRun(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	info, err := s.find(ctx, name)
-	if err != nil {
-		return err
-	}
 	r, err := s.summary(ctx, info)
 	if err != nil {
 		return err

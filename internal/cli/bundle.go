@@ -77,15 +77,11 @@ func (a *app) export(ctx context.Context, name, out string, alone bool) error {
 	if out == "-" && a.json {
 		return fault.New(ErrUsage, "cli.export", "standard output cannot hold both the bundle and JSON")
 	}
-	s, err := a.openOld(ctx)
+	s, info, err := a.openRun(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	info, err := s.find(ctx, name)
-	if err != nil {
-		return err
-	}
 	opts := &archive.ExportOptions{Alone: alone}
 	if out == "-" {
 		return archive.Export(ctx, s, info.Run, a.stdout, opts)

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -56,10 +57,10 @@ that does not verify permits nothing.
   Council   votes on what jobs ask for, allows production replays, clears halts;
             with an Admin, lets a replay go on behind a divergence`,
 		Example: example("reprise govern vote last", "reprise govern roles grant alice Council", "reprise govern log"),
-		Args:    exactly(0, "vote, approve, halt, clear, roles, log or sign"),
+		Args:    exactly(0, "vote, approve, propose, policy, halt, clear, roles, log or sign"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.governVote(), a.governApprove(), a.governHalt(), a.governClear(), a.governRoles(), a.governLog(), a.governSign())
+	cmd.AddCommand(a.governVote(), a.governApprove(), a.governHalt(), a.governClear(), a.governPropose(), a.governPolicy(), a.governRoles(), a.governLog(), a.governSign())
 	return cmd
 }
 
@@ -118,29 +119,21 @@ func (a *app) governing(ctx context.Context, f *governFlags, do func(*opened, *j
 func (a *app) governApprove() *cobra.Command {
 	var f governFlags
 	return f.register(&cobra.Command{
-		Use: "approve REQUEST", Short: "Vote on a replay: on its mode, or on going on behind what it has found",
-		Long: `Vote on a replay that was refused: on one in production, which takes an Admin and
+		Use: "approve REQUEST|PROPOSAL", Short: "Vote on a replay, or on a configuration that was proposed",
+		Long: `Vote on a configuration that was proposed (govern propose), as one of the
+Council, or on a replay that was refused: on one in production, which takes an Admin and
 an Auditor, or the Council; or, where it has found a divergence, on going on
 behind it, which takes an Admin and the Council. A vote counts for that request
 alone. Then ask again with job replay --approval REQUEST.`,
 		Example: example("reprise govern approve 3f9a --as alice", "reprise govern approve 3f9a --role council"),
-		Args:    exactly(1, "the beginning of a request's id"),
+		Args:    exactly(1, "the beginning of the id of a request or proposal"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			verb, err := verbOf(f.deny, f.abstain)
 			if err != nil {
 				return err
 			}
 			return a.governing(cmd.Context(), &f, func(_ *opened, g *jobs.Governance) error {
-				q, err := g.Approve(cmd.Context(), args[0], verb, f.act)
-				if err != nil {
-					return err
-				}
-				if a.json {
-					a.print(requestValue(q))
-					return nil
-				}
-				a.request(q)
-				return nil
+				return a.approve(cmd.Context(), g, args[0], verb, f.act)
 			})
 		},
 	}, true)
@@ -346,7 +339,7 @@ func (a *app) roles(g *jobs.Governance, tenant string) {
 		}
 		out[i] = canon.Object(canon.M("id", canon.String(x.ID)), canon.M("key", canon.String(x.Key.ID().String())), canon.M("roles", texts(names)))
 		if !a.json {
-			a.printf("%s %s %s\n", a.out.name(clean(x.ID)), strings.Join(names, " "), a.out.dim(x.Key.ID().String()[:16]))
+			a.printf("%s %s %s\n", a.out.name(clean(x.ID)), a.out.dim(x.Key.ID().String()[:16]), strings.Join(names, ", "))
 		}
 	}
 	if a.json {
@@ -411,8 +404,12 @@ func (a *app) governLine(o *ledger.Opened) {
 		text = d.Get("actor_id").Str() + " saw " + d.Get("object_id").Str()
 	case govern.EventVote:
 		text = "on a " + d.Get("about").Str()
+	case jobs.EventProposed:
+		text = "another " + d.Get("kind").Str()
+	case jobs.EventAdopted:
+		text = d.Get("kind").Str() + " of the proposal " + short(ledger.RunID(d.Get("proposal_id").Str()))
 	}
-	a.printf("%4d %s %s %s\n", o.N, a.out.bold(clean(name)), a.out.name(clean(o.Body.Get("from").Str())), clean(text))
+	a.printf("%s\n", strings.TrimRight(fmt.Sprintf("%4d %s %s %s", o.N, a.out.bold(clean(name)), clean(o.Body.Get("from").Str()), clean(text)), " "))
 }
 
 func (a *app) snapshotCommand() *cobra.Command {
@@ -484,7 +481,7 @@ func (a *app) snapshots(ctx context.Context, name string, verify bool) error {
 		}
 		list = append(list, v)
 		if !a.json {
-			a.printf("%s %-10s %s %s\n", a.out.name(x.ID), x.Kind, a.out.dim(short(x.Run)), state)
+			a.printf("%s\n", strings.TrimRight(fmt.Sprintf("%s %-10s %s %s", a.out.name(x.ID), x.Kind, a.out.dim(short(x.Run)), state), " "))
 		}
 	}
 	if len(list) == 0 && name != "" {

@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +13,6 @@ import (
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/internal/jobs"
-	"github.com/reprise-dev/reprise/internal/live"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
@@ -41,11 +40,7 @@ if not.`,
 // jobRunner returns what runs jobs in the store, with the user's keys and
 // environment.
 func (s *opened) jobRunner() (*jobs.Runner, error) {
-	k, err := s.a.openKeys()
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := s.config(k)
+	k, cfg, err := s.signing()
 	if err != nil {
 		return nil, err
 	}
@@ -53,22 +48,17 @@ func (s *opened) jobRunner() (*jobs.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	var mu sync.Mutex
 	return &jobs.Runner{
-		Config: cfg, Keys: k, CellCommand: []string{exe, cellName}, World: live.World{Now: s.a.now, Rand: s.a.rand, Environ: s.a.lookup},
+		Config: cfg, Keys: k, CellCommand: []string{exe, cellName}, World: s.a.outside(),
 		Vault: func(ctx context.Context, place string) (*s3blob.Vault, error) {
 			return s3blob.OpenVault(ctx, place, s.a.s3())
 		},
-		Progress: func(e jobs.Event) {
-			mu.Lock()
-			defer mu.Unlock()
-			s.a.jobLine(&e)
-		},
+		Progress: inTurn(s.a.jobLine),
 	}, nil
 }
 
 // jobLine says what happens now, one line a step.
-func (a *app) jobLine(e *jobs.Event) {
+func (a *app) jobLine(e jobs.Event) {
 	switch {
 	case e.Kind == ledger.KindCall:
 		a.sayf("  %s %s\n", a.err.dim("asks"), a.err.name(clean(e.Name)))
@@ -163,21 +153,31 @@ that the council has approved, in the governance snapshot.`,
 
 // onJob does something to a job, and says where it stands then.
 func (a *app) onJob(ctx context.Context, name string, do func(context.Context, *jobs.Runner, ledger.RunID) (*jobs.Result, error)) error {
-	s, err := a.openOld(ctx)
+	s, run, err := a.openJob(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	run, err := s.findJob(ctx, name)
-	if err != nil {
-		return err
-	}
 	r, err := s.jobRunner()
 	if err != nil {
 		return err
 	}
 	res, err := do(ctx, r, run)
 	return s.jobResult(res, err)
+}
+
+// openJob opens the store that must hold a job of that name. The caller closes
+// it.
+func (a *app) openJob(ctx context.Context, name string) (*opened, ledger.RunID, error) {
+	s, err := a.openOld(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	run, err := s.findJob(ctx, name)
+	if err != nil {
+		return nil, "", errors.Join(err, s.Close())
+	}
+	return s, run, nil
 }
 
 // findJob resolves the name of a job: as of any run, but last is the newest
@@ -199,11 +199,10 @@ func (s *opened) findJob(ctx context.Context, name string) (ledger.RunID, error)
 // jobResult prints where a job stands, and how to go on.
 func (s *opened) jobResult(res *jobs.Result, err error) error {
 	a := s.a
-	if err != nil && res != nil && res.Run != "" && !res.Done {
-		a.sayf("%s the job stands still where it was; go on with\n", a.err.warn("‖"))
-		a.next(a.stderr, a.err, "job resume "+short(res.Run)+a.flag())
-	}
 	if err != nil {
+		if res != nil && !res.Done {
+			a.standsStill("job", res.Run)
+		}
 		if errors.Is(err, drive.ErrSealed) {
 			return fault.New(drive.ErrSealed, "cli.job", "the job is over and takes nothing more")
 		}
@@ -240,7 +239,11 @@ func (s *opened) jobResult(res *jobs.Result, err error) error {
 		if res.NotArchived != nil {
 			a.next(a.stdout, a.out, "export "+id+a.flag()+" --to "+quote(res.Archive))
 		}
-		a.next(a.stdout, a.out, "job show "+id+a.flag(), "job replay "+id+a.flag()+" --mode production")
+		replay := "job replay " + id + a.flag()
+		if res.Log.Replayable {
+			replay += " --mode production"
+		}
+		a.next(a.stdout, a.out, "job show "+id+a.flag(), replay)
 	}
 	return res.Err()
 }
@@ -311,19 +314,11 @@ JSON with nine decimals.`,
 }
 
 func (a *app) withLog(ctx context.Context, args []string, do func(*jobs.Stored, *job.Log, []byte) error) error {
-	s, err := a.openOld(ctx)
+	s, run, err := a.openJob(ctx, cmp.Or(argument(args, 0), "last"))
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	name := argument(args, 0)
-	if name == "" {
-		name = "last"
-	}
-	run, err := s.findJob(ctx, name)
-	if err != nil {
-		return err
-	}
 	j, err := jobs.Find(ctx, s, run)
 	if err != nil {
 		return err
@@ -367,6 +362,9 @@ func (a *app) showJob(j *jobs.Stored, l *job.Log) error {
 			a.printf(": %s", clean(cut(text, max(20, a.out.width-40))))
 		}
 		a.printf("\n")
+	}
+	for _, x := range j.Adopted {
+		a.printf("  the %s is that of the council, proposal %s\n", clean(string(x.Kind)), clean(x.Proposal[:min(12, len(x.Proposal))]))
 	}
 	for _, w := range l.Writes {
 		a.printf("  wrote %s %s\n", clean(w.Type), clean(w.ID))

@@ -109,14 +109,12 @@ func (a *app) replayJob(ctx context.Context, name string, f *jobReplayFlags) err
 	if err != nil {
 		return err
 	}
-	s, err := a.openOld(ctx)
+	s, run, err := a.openJob(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if q.Run, err = s.findJob(ctx, name); err != nil {
-		return err
-	}
+	q.Run = run
 	r, err := s.jobRunner()
 	if err != nil {
 		return err

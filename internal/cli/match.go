@@ -56,15 +56,11 @@ The exit status is 0 if the request has its match in the record and 1 if not.`,
 }
 
 func (a *app) matchExplain(ctx context.Context, name, what string, f requestFlags) error {
-	s, err := a.openOld(ctx)
+	s, info, err := a.openRun(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	info, err := s.find(ctx, name)
-	if err != nil {
-		return err
-	}
 	r, err := s.summary(ctx, info)
 	if err != nil {
 		return err
@@ -267,15 +263,11 @@ func (a *app) matchRulesCommand() *cobra.Command {
 func (a *app) matchRules(ctx context.Context, args []string) error {
 	list, optional := capture.Normalisers(), capture.Optional()
 	if len(args) == 1 {
-		s, err := a.openOld(ctx)
+		s, info, err := a.openRun(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		defer s.Close()
-		info, err := s.find(ctx, args[0])
-		if err != nil {
-			return err
-		}
 		var r insight.Run
 		if r, err = s.summary(ctx, info); err != nil {
 			return err

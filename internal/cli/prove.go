@@ -71,15 +71,11 @@ func given(cmd *cobra.Command, names []string) []string {
 // engine: a trajectory is proven.
 func (a *app) replayOrProve(cmd *cobra.Command, name string, f *proveFlags) error {
 	ctx := cmd.Context()
-	s, err := a.openOld(ctx)
+	s, info, err := a.openRun(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	info, err := s.find(ctx, name)
-	if err != nil {
-		return err
-	}
 	if err := s.needTrajectory(ctx, info.Run); err != nil {
 		if fs := given(cmd, proving()); len(fs) > 0 {
 			return err
@@ -341,15 +337,11 @@ exit status is 3.`,
 }
 
 func (a *app) audit(ctx context.Context, name string, all bool) error {
-	s, err := a.openOld(ctx)
+	s, info, err := a.openRun(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	info, err := s.find(ctx, name)
-	if err != nil {
-		return err
-	}
 	if err := s.needTrajectory(ctx, info.Run); err != nil {
 		return err
 	}
@@ -433,15 +425,11 @@ there is. Nothing is verified: "replay RUN --verify --fold-world" does both.`,
 		Args:    exactly(1, "a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			s, err := a.openOld(ctx)
+			s, info, err := a.openRun(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			info, err := s.find(ctx, args[0])
-			if err != nil {
-				return err
-			}
 			w, err := trajectories.Fold(ctx, s, info.Run, at)
 			if err != nil {
 				return err

@@ -47,15 +47,11 @@ is 1 if an answer differs or a tool was not called.`,
 }
 
 func (a *app) rerun(ctx context.Context, name string, yes bool) error {
-	s, err := a.openOld(ctx)
+	s, info, err := a.openRun(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	info, err := s.find(ctx, name)
-	if err != nil {
-		return err
-	}
 	if err := s.needTrajectory(ctx, info.Run); err != nil {
 		return err
 	}

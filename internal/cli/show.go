@@ -60,15 +60,11 @@ func (a *app) show(ctx context.Context, name string, f showFlags) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.openOld(ctx)
+	s, info, err := a.openRun(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	info, err := s.find(ctx, name)
-	if err != nil {
-		return err
-	}
 	switch {
 	case f.at >= 0:
 		return s.showEntry(ctx, info, f)

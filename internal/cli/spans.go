@@ -14,15 +14,11 @@ func (a *app) exportSpans(ctx context.Context, name, out string, content bool) e
 	if out == "-" && a.json {
 		return fault.New(ErrUsage, "cli.export", "standard output cannot hold both the spans and JSON")
 	}
-	s, err := a.openOld(ctx)
+	s, info, err := a.openRun(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	info, err := s.find(ctx, name)
-	if err != nil {
-		return err
-	}
 	prices, err := a.prices("")
 	if err != nil {
 		return err

@@ -10,12 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/internal/keys"
+	"github.com/reprise-dev/reprise/internal/live"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/store"
@@ -176,6 +178,32 @@ func (s *opened) config(k *keys.Keys) (drive.Config, error) {
 	return cfg, err
 }
 
+// signing returns the user's keys, and what a session needs that signs with
+// them.
+func (s *opened) signing() (*keys.Keys, drive.Config, error) {
+	k, err := s.a.openKeys()
+	if err != nil {
+		return nil, drive.Config{}, err
+	}
+	cfg, err := s.config(k)
+	return k, cfg, err
+}
+
+// outside is what runs may reach of this process.
+func (a *app) outside() live.World {
+	return live.World{Now: a.now, Rand: a.rand, Environ: a.lookup}
+}
+
+// inTurn lets one line after another be printed, whoever prints it.
+func inTurn[E any](line func(E)) func(E) {
+	var mu sync.Mutex
+	return func(e E) {
+		mu.Lock()
+		defer mu.Unlock()
+		line(e)
+	}
+}
+
 // recoverRuns closes runs whose process was killed. What it appends is signed
 // if keys are there; none are made for it.
 func (s *opened) recoverRuns(ctx context.Context) error {
@@ -265,6 +293,30 @@ func (a *app) complete(most int) cobra.CompletionFunc {
 		}
 		return out, cobra.ShellCompDirectiveDefault
 	}
+}
+
+// standsStill says how to go on with a job or a trajectory that an error has
+// stopped, if it was begun.
+func (a *app) standsStill(what string, run ledger.RunID) {
+	if run == "" {
+		return
+	}
+	a.sayf("%s the %s stands still where it was; go on with\n", a.err.warn("‖"), what)
+	a.next(a.stderr, a.err, what+" resume "+short(run)+a.flag())
+}
+
+// openRun opens the store that must hold a run of that name. The caller closes
+// it.
+func (a *app) openRun(ctx context.Context, name string) (*opened, ledger.RunInfo, error) {
+	s, err := a.openOld(ctx)
+	if err != nil {
+		return nil, ledger.RunInfo{}, err
+	}
+	info, err := s.find(ctx, name)
+	if err != nil {
+		return nil, info, errors.Join(err, s.Close())
+	}
+	return s, info, nil
 }
 
 // find resolves the name of a run: last, last~N, an id or the beginning of one.

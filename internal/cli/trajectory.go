@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
-	"github.com/reprise-dev/reprise/internal/live"
 	"github.com/reprise-dev/reprise/internal/trajectories"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -117,27 +115,15 @@ func (f *modelFlags) apply(t *trajectories.Task) error {
 // runner returns what runs trajectories in the store, with the user's keys and
 // environment.
 func (s *opened) runner() (*trajectories.Runner, error) {
-	k, err := s.a.openKeys()
+	k, cfg, err := s.signing()
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := s.config(k)
-	if err != nil {
-		return nil, err
-	}
-	var mu sync.Mutex
-	return &trajectories.Runner{
-		Config: cfg, Keys: k, World: live.World{Now: s.a.now, Rand: s.a.rand, Environ: s.a.lookup},
-		Progress: func(e trajectories.Event) {
-			mu.Lock()
-			defer mu.Unlock()
-			s.a.trajectoryLine(&e)
-		},
-	}, nil
+	return &trajectories.Runner{Config: cfg, Keys: k, World: s.a.outside(), Progress: inTurn(s.a.trajectoryLine)}, nil
 }
 
 // trajectoryLine says what happens now, one line a step.
-func (a *app) trajectoryLine(e *trajectories.Event) {
+func (a *app) trajectoryLine(e trajectories.Event) {
 	var step insight.Step
 	var ok bool
 	if e.Call != nil {
@@ -202,15 +188,11 @@ not done again: a tool that was called and gave no answer is asked about.`,
 
 // onTrajectory does something to a run, and says where it stands then.
 func (a *app) onTrajectory(ctx context.Context, name string, do func(context.Context, *trajectories.Runner, ledger.RunID) (*trajectories.Result, error)) error {
-	s, err := a.openOld(ctx)
+	s, info, err := a.openRun(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	info, err := s.find(ctx, name)
-	if err != nil {
-		return err
-	}
 	r, err := s.runner()
 	if err != nil {
 		return err
@@ -387,26 +369,21 @@ func (a *app) branchEngine(cmd *cobra.Command, args []string, note, script strin
 	if !errors.Is(err, trajectories.ErrNotTrajectory) {
 		return err
 	}
-	s, err := a.openOld(ctx)
+	s, info, err := a.openRun(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	info, err := s.find(ctx, name)
-	if err != nil {
-		return err
-	}
 	return s.needCommand(ctx, info, "branch", fmt.Sprintf("%s@%d", short(info.Run), n))
 }
 
 // trajectoryResult prints where a trajectory stands, and how to go on.
 func (s *opened) trajectoryResult(res *trajectories.Result, err error) error {
 	a := s.a
-	if err != nil && res != nil && res.Run != "" && !res.Done {
-		a.sayf("%s the trajectory stands still where it was; go on with\n", a.err.warn("‖"))
-		a.next(a.stderr, a.err, "trajectory resume "+short(res.Run)+a.flag())
-	}
 	if err != nil {
+		if res != nil && !res.Done {
+			a.standsStill("trajectory", res.Run)
+		}
 		if errors.Is(err, drive.ErrSealed) {
 			return fault.New(drive.ErrSealed, "cli.trajectory", "the trajectory has ended and takes nothing more; branch from it")
 		}

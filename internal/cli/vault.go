@@ -17,15 +17,11 @@ func isPlace(arg string) bool { return strings.HasPrefix(arg, s3blob.Scheme) }
 
 // exportTo archives a run in a bucket.
 func (a *app) exportTo(ctx context.Context, name, place string) error {
-	s, err := a.openOld(ctx)
+	s, info, err := a.openRun(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	info, err := s.find(ctx, name)
-	if err != nil {
-		return err
-	}
 	v, err := s3blob.OpenVault(ctx, place, a.s3())
 	if err != nil {
 		return err

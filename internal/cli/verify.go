@@ -127,15 +127,11 @@ func (a *app) verify(ctx context.Context, what string, f verifyFlags) error {
 		a.verified(r, f)
 		return nil
 	}
-	s, err := a.openOld(ctx)
+	s, info, err := a.openRun(ctx, what)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	info, err := s.find(ctx, what)
-	if err != nil {
-		return err
-	}
 	stop := a.progress("verifying")
 	r, err := archive.VerifyRun(ctx, s, info.Run, o)
 	stop()

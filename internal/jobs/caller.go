@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -217,6 +218,10 @@ func answered(kind string, t canon.Value, o *effect.Outcome) (effect.Outcome, er
 		if n, _ := o.Data.Get("exit").AsInt(); n != 0 {
 			return effect.Outcome{}, fault.New(ErrAnswer, "jobs.agent", "the program ended with status %d: %.200s", n, contentOf(o.Contents, "stderr"))
 		}
+	case "mcp":
+		if err := toolFailed(o); err != nil {
+			return effect.Outcome{}, err
+		}
 	case "http":
 		name = "response"
 		if n, _ := o.Data.Get("status").AsInt(); n < 200 || n > 299 {
@@ -227,6 +232,22 @@ func answered(kind string, t canon.Value, o *effect.Outcome) (effect.Outcome, er
 		return *o, nil
 	}
 	return spoken(contentOf(o.Contents, name), t)
+}
+
+// toolFailed refuses the answer of a tool that is no output: the tool says that
+// it has failed, or what it says is neither an object nor one text.
+func toolFailed(o *effect.Outcome) error {
+	if bad, _ := o.Data.Get("is_error").AsBool(); bad {
+		v, err := canon.Parse(contentOf(o.Contents, "result"))
+		if err != nil {
+			return fault.Wrap(ErrAnswer, "jobs.agent", err, "the tool has failed")
+		}
+		return fault.New(ErrAnswer, "jobs.agent", "the tool has failed: %.200s", v.Get("content").At(0).Get("text").Str())
+	}
+	if !slices.ContainsFunc(o.Contents, func(c ledger.Content) bool { return c.Name == job.OutputContent }) {
+		return fault.New(ErrAnswer, "jobs.agent", "the tool answered with neither an object nor one text")
+	}
+	return nil
 }
 
 // spoken returns the output that an agent gave as JSON, or what it said as

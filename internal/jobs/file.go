@@ -29,10 +29,12 @@ type Job struct {
 	Spec job.Spec
 	// Contents are those of the five snapshots, before they are sealed.
 	Contents map[job.Kind]canon.Value
-	Actors   []Actor
-	Script   Script
-	Title    string
-	Archive  string // the place in a bucket where it is archived when it is over
+	// Given are the kinds that the file says something about.
+	Given   map[job.Kind]bool
+	Actors  []Actor
+	Script  Script
+	Title   string
+	Archive string // the place in a bucket where it is archived when it is over
 }
 
 // Actor is somebody who may sign acts about a job, or in a tenant.
@@ -58,7 +60,7 @@ func Read(path string) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{dir: filepath.Dir(path), job: &Job{Contents: map[job.Kind]canon.Value{}}}
+	r := &reader{dir: filepath.Dir(path), job: &Job{Contents: map[job.Kind]canon.Value{}, Given: map[job.Kind]bool{}}}
 	for _, f := range []func(yamlfile.Section) error{r.basics, r.input, r.agents, r.actors, r.memory, r.snapshots} {
 		if err := f(s); err != nil {
 			return nil, err

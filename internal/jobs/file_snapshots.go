@@ -39,6 +39,7 @@ func (r *reader) snapshots(s yamlfile.Section) error {
 		if err != nil {
 			return err
 		}
+		r.job.Given[kind] = part.Node.Node != nil
 		v, err := read(part)
 		if err != nil {
 			if part.Node.Node != nil {
@@ -101,13 +102,31 @@ func over(v canon.Value, s yamlfile.Section, names ...string) (canon.Value, erro
 		}
 		if old := v.Get(name); old.Kind() == canon.KindObject && m.Kind() == canon.KindObject && name != "action_classes" {
 			for _, e := range m.Members() {
+				e.Value, err = like(old.Get(e.Name), e.Value)
+				if err != nil {
+					return v, err
+				}
 				old = old.With(e.Name, e.Value)
 			}
 			m = old
 		}
+		if m, err = like(v.Get(name), m); err != nil {
+			return v, err
+		}
 		v = v.With(name, m)
 	}
 	return v, nil
+}
+
+// like makes a whole number one of nine decimals where the standard is one: a
+// person writes 1 for 1.0.
+func like(standard, v canon.Value) (canon.Value, error) {
+	of, ok := standard.Token()
+	if _, number := v.Token(); !ok || !number || !strings.Contains(of, ".") {
+		return v, nil
+	}
+	n, err := job.Quantise(v)
+	return n.Value(), err
 }
 
 // decimals reads a member whose numbers with a point are those of the formulas,
@@ -220,6 +239,9 @@ func node(v, constants canon.Value) canon.Value {
 		if !v.Has(m.Name) {
 			v = v.With(m.Name, m.Value)
 		}
+	}
+	if apt, err := like(constants.Get("apt_init"), v.Get("apt")); err == nil {
+		v = v.With("apt", apt)
 	}
 	fill := func(name string, ms ...canon.Member) {
 		part := v.Get(name)

@@ -58,31 +58,40 @@ type Governance struct {
 // none: with the user's operator key in every role, until that key enrols
 // others. One that does not verify is refused with [ErrGovernance].
 func OpenGovernance(ctx context.Context, cfg drive.Config, k *keys.Keys, tenant string) (*Governance, error) {
-	g, err := findGovernance(ctx, cfg, k, tenant)
-	if g != nil || err != nil {
-		return g, err
-	}
-	if err := neverFounded(ctx, &cfg, k, tenant); err != nil {
-		return nil, err
-	}
-	g = &Governance{cfg: cfg, keys: k, root: k.Root().ID().String()}
-	return g, g.begin(ctx, tenant, g.root)
+	g, _, err := openGovernance(ctx, cfg, k, tenant)
+	return g, err
 }
 
-// findGovernance returns the governance of a tenant, or nil if there is none.
-func findGovernance(ctx context.Context, cfg drive.Config, k *keys.Keys, tenant string) (*Governance, error) {
+// openGovernance returns the governance of a tenant, and which other governance
+// ledgers of it the store holds: those came from elsewhere, or were begun at the
+// same time. They are not verified.
+func openGovernance(ctx context.Context, cfg drive.Config, k *keys.Keys, tenant string) (*Governance, []founded, error) {
+	g, others, err := findGovernance(ctx, cfg, k, tenant)
+	if g != nil || err != nil {
+		return g, others, err
+	}
+	if err := neverFounded(ctx, &cfg, k, tenant); err != nil {
+		return nil, nil, err
+	}
+	g = &Governance{cfg: cfg, keys: k, root: k.Root().ID().String()}
+	return g, others, g.begin(ctx, tenant, g.root)
+}
+
+// findGovernance returns the governance of a tenant, or nil if there is none,
+// and the other governance ledgers of it.
+func findGovernance(ctx context.Context, cfg drive.Config, k *keys.Keys, tenant string) (*Governance, []founded, error) {
 	runs, err := governances(ctx, cfg.Store, tenant)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	root := k.Root().ID().String()
-	for _, x := range runs {
+	for i, x := range runs {
 		if x.root == root {
 			g := &Governance{cfg: cfg, keys: k, root: root, run: x.run}
-			return g, g.read(ctx)
+			return g, slices.Delete(runs, i, i+1), g.read(ctx)
 		}
 	}
-	return nil, nil
+	return nil, runs, nil
 }
 
 func (g *Governance) begin(ctx context.Context, tenant, root string) error {

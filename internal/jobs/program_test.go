@@ -24,6 +24,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv("JOBS_TEST_AGENT") {
 	case "asks":
 		os.Exit(exit(asks()))
+	case "serves":
+		os.Exit(exit(serves()))
 	case "escapes":
 		escapes()
 		os.Exit(0)

@@ -199,13 +199,14 @@ func (r *Runner) doubt(ctx context.Context, s *Stored) error {
 
 // replaying is one replay.
 type replaying struct {
-	r     *Runner
-	q     ReplayRequest
-	job   *Stored
-	g     *Governance
-	asked *Request
-	audit *drive.Session
-	again *rerun // nil: no agent runs
+	r      *Runner
+	q      ReplayRequest
+	job    *Stored
+	g      *Governance
+	others []*Governance // what else it stands on
+	asked  *Request
+	audit  *drive.Session
+	again  *rerun // nil: no agent runs
 
 	checked []job.Step // the verification of the ledgers
 	broken  error      // what it has found of that of the job
@@ -309,23 +310,15 @@ func (p *replaying) production() bool {
 	return p.g.state.granted(p.asked, votes)
 }
 
-// halts returns what stands still in any governance ledger of the tenant: those
-// that came with a bundle count too.
+// halts returns what stands still by now in any of the governance ledgers that
+// the replay stands on: those that came with a bundle count too.
 func (p *replaying) halts(ctx context.Context) ([]govern.Halts, error) {
-	runs, err := governances(ctx, p.r.Config.Store, p.job.Tenant)
-	if err != nil {
-		return nil, err
-	}
 	out := []govern.Halts{p.g.state.halts}
-	for _, x := range runs {
-		if x.run == p.g.run {
-			continue
-		}
-		st, _, err := trusted(ctx, &p.r.Config, p.r.Keys, x)
-		if err != nil {
+	for _, g := range p.others {
+		if err := g.catchUp(ctx); err != nil {
 			return nil, err
 		}
-		out = append(out, st.halts)
+		out = append(out, g.state.halts)
 	}
 	return out, nil
 }
@@ -419,53 +412,11 @@ func (p *replaying) mock(it job.Rerun) ([]byte, bool) {
 // there. What is absent is not judged here. Broken is INTEGRITY_FAILURE with
 // what was found; the error is for what cannot be told.
 func (r *Runner) verify(ctx context.Context, run ledger.RunID) (step job.Step, broken, err error) {
-	return r.look(ctx, run, "verify_ledger", "the ledger of the job", nil)
-}
-
-// governed checks the governance ledgers that a replay stands on: those of the
-// tenant, and the one that the job began under. One of them that was changed,
-// or that is gone, is INTEGRITY_FAILURE: who may ask and what stands still is
-// not known, so that nothing is replayed until it is as it was. Nothing can be
-// recorded in it either.
-func (r *Runner) governed(ctx context.Context, s *Stored) (steps []job.Step, err error) {
-	const op = "jobs.Replay"
-	runs, err := governances(ctx, r.Config.Store, s.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	list := []ledger.RunID{}
-	if s.Governance.Run != "" {
-		list = append(list, s.Governance.Run)
-	}
-	for _, x := range runs {
-		list = append(list, x.run)
-	}
-	slices.Sort(list)
-	for _, run := range slices.Compact(list) {
-		var expect *ledger.Ref
-		if run == s.Governance.Run {
-			expect = &s.Governance
-		}
-		step, broken, err := r.look(ctx, run, "verify_governance", "the governance ledger "+string(run), expect)
-		switch {
-		case errors.Is(err, ledger.ErrNotFound):
-			return nil, fault.New(job.ErrIntegrity, op, "missing: the governance ledger %s, under which the job began", run).With("missing: governance " + string(run))
-		case err != nil || broken != nil:
-			return nil, errors.Join(broken, err)
-		}
-		steps = append(steps, step)
-	}
-	return steps, nil
-}
-
-// look checks a ledger. It must hold the entry that is expected, if one is, and
-// acts in it must be those of who was on its roster then.
-func (r *Runner) look(ctx context.Context, run ledger.RunID, name, what string, expect *ledger.Ref) (step job.Step, broken, err error) {
 	at, err := r.Config.Store.At(ctx, run)
 	if err != nil {
 		return step, nil, err
 	}
-	step = job.Step{Name: name, Subject: string(run)}
+	step = job.Step{Name: "verify_ledger", Subject: string(run)}
 	lost := false
 	looked := lenient{r.Config.Store, map[string]*blob.Scope{}, &lost}
 	report, err := archive.VerifyRun(ctx, looked, run, &archive.VerifyOptions{Partial: true, Level: new(ledger.Level), Expect: &at, Check: Check})
@@ -473,43 +424,23 @@ func (r *Runner) look(ctx context.Context, run ledger.RunID, name, what string, 
 	if err == nil {
 		f = ledger.First(report.Phases)
 	}
-	for _, further := range []func() error{
-		func() error { return holds(ctx, r.Config.Store, expect) },
-		func() error { return whole(ctx, r.Config.Store, run, at) },
-		func() error {
-			if !lost {
-				return nil
-			}
-			return misled(ctx, r.Config.Store, run)
-		},
-	} {
-		if err == nil && f == nil {
-			err = further()
-		}
+	if err == nil && f == nil {
+		err = whole(ctx, r.Config.Store, run, at)
+	}
+	if err == nil && f == nil && lost {
+		err = misled(ctx, r.Config.Store, run)
 	}
 	switch {
 	case f != nil:
 		step.Expected, step.Found = f.Expected, f.Found
-		broken = fault.New(job.ErrIntegrity, "jobs.Replay", "%s: %s", what, f.Msg).With("entry: "+canon.Int(f.N).String(), "code: "+f.Code.Error())
+		broken = fault.New(job.ErrIntegrity, "jobs.Replay", "the ledger of the job: %s", f.Msg).With("entry: "+canon.Int(f.N).String(), "code: "+f.Code.Error())
 	case err != nil && unreadable(err):
-		broken = fault.Wrap(job.ErrIntegrity, "jobs.Replay", err, "%s cannot be read", what)
+		broken = fault.Wrap(job.ErrIntegrity, "jobs.Replay", err, "the ledger of the job cannot be read")
 	case err != nil:
 		return step, nil, err
 	}
 	step.Code = fault.CodeOf(broken)
 	return step, broken, nil
-}
-
-// holds refuses a run that does not hold an entry in its place.
-func holds(ctx context.Context, store drive.Store, ref *ledger.Ref) error {
-	if ref == nil {
-		return nil
-	}
-	o, err := drive.NewReader(store, ref.Run).Open(ctx, ref.N)
-	if err == nil && o.ID != ref.ID || errors.Is(err, ledger.ErrNotFound) {
-		return fault.New(job.ErrIntegrity, "jobs.Replay", "run %s does not hold the entry %d that the job names", ref.Run, ref.N)
-	}
-	return err
 }
 
 // unreadable reports whether an error is about what is stored, and not about

@@ -122,11 +122,18 @@ func (r *Runner) Start(ctx context.Context, j *Job) (*Result, error) {
 	if spec.Roster, err = r.roster(j, g); err != nil {
 		return nil, err
 	}
-	set, err := seal(j, &spec, job.Key{ID: key.ID, Secret: key.Secret})
+	contents, adopted, err := governedBy(g, j)
+	if err != nil {
+		return nil, err
+	}
+	set, err := seal(contents, &spec, job.Key{ID: key.ID, Secret: key.Secret})
 	if err != nil {
 		return nil, err
 	}
 	o := drive.Opening{Engine: job.Engine, Mode: modeRun, Title: title(j.Title), Data: r.captured(spec.Agents, spec.Summary(set).With("tenant", canon.String(spec.Tenant))), Refs: []effect.Place{{Name: "governance", Ref: g.last}}}
+	if adopted.Len() > 0 {
+		o.Data = o.Data.With(adoptedMember, adopted)
+	}
 	if j.Archive != "" {
 		o.Data = o.Data.With(archiveMember, canon.String(j.Archive))
 	}
@@ -171,10 +178,10 @@ func (r *Runner) roster(j *Job, g *Governance) (govern.Roster, error) {
 }
 
 // seal makes the five snapshots and signs them.
-func seal(j *Job, spec *job.Spec, key job.Key) (job.Set, error) {
+func seal(contents map[job.Kind]canon.Value, spec *job.Spec, key job.Key) (job.Set, error) {
 	var all []job.Snapshot
 	for _, kind := range job.Kinds() {
-		content := j.Contents[kind]
+		content := contents[kind]
 		if kind == job.KindGovernance {
 			var err error
 			if content, err = requests(council(content, spec), spec); err != nil {

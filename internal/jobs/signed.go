@@ -52,16 +52,12 @@ func (r *Runner) replaying(ctx context.Context, q ReplayRequest) (*replaying, er
 	if err != nil {
 		return nil, err
 	}
-	g, err := OpenGovernance(ctx, r.Config, r.Keys, s.Tenant)
-	if errors.Is(err, ErrGovernance) {
-		return nil, unjudged(err)
-	}
+	g, others, err := r.governed(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := r.governed(ctx, s)
-	if err != nil {
-		return nil, err
+	if err := upheld(s, append([]*Governance{g}, others...)); err != nil && broken == nil {
+		broken = err
 	}
 	if q.Approval != "" {
 		// An approval is good for one request, by whatever part of its id it is
@@ -70,7 +66,9 @@ func (r *Runner) replaying(ctx context.Context, q ReplayRequest) (*replaying, er
 			q.Approval = other.ID
 		}
 	}
-	return &replaying{r: r, q: q, job: s, g: g, checked: append([]job.Step{checked}, steps...), broken: broken, out: &Replayed{Mode: q.Mode}}, nil
+	return &replaying{
+		r: r, q: q, job: s, g: g, others: others, checked: append([]job.Step{checked}, steps(g, others)...), broken: broken, out: &Replayed{Mode: q.Mode},
+	}, nil
 }
 
 // unjudged is what a replay is refused with where nobody can tell who may ask for
@@ -136,7 +134,7 @@ func (r *Runner) ReplaySigned(ctx context.Context, q ReplayRequest, act canon.Va
 // ReadGovernance returns the governance ledger of a tenant, and begins none. One
 // that does not verify is refused with [ErrGovernance].
 func (r *Runner) ReadGovernance(ctx context.Context, tenant string) (*Governance, error) {
-	g, err := findGovernance(ctx, r.Config, r.Keys, tenant)
+	g, _, err := findGovernance(ctx, r.Config, r.Keys, tenant)
 	if g == nil && err == nil {
 		err = fault.New(ErrNoGovernance, "jobs.ReadGovernance", "the tenant %q has no governance ledger here", tenant)
 	}

@@ -30,8 +30,9 @@ const (
 
 // Verbs of acts that only governance ledgers take.
 const (
-	verbEnrol  govern.Verb = "enrol"  // puts a roster in force
-	verbReplay govern.Verb = "replay" // asks for a replay
+	verbEnrol   govern.Verb = "enrol"   // puts a roster in force
+	verbReplay  govern.Verb = "replay"  // asks for a replay
+	verbPropose govern.Verb = "propose" // a configuration to the council
 )
 
 // clearing are the roles in which somebody has a say in whether what is halted
@@ -85,6 +86,8 @@ type standing struct {
 	halts      govern.Halts
 	seen       govern.Seen
 	requests   []*Request
+	proposals  []*Proposal
+	inForce    []*Proposal  // in the order in which they were adopted
 	lastVote   govern.State // of the ballot that the last vote was on
 }
 
@@ -186,6 +189,10 @@ func (s *standing) event(name, from string, data canon.Value) error {
 		return err
 	case govern.EventVote:
 		return s.vote(from, data)
+	case EventProposed:
+		return s.proposed(from, data)
+	case EventAdopted:
+		return s.adoptedIs(data)
 	case EventAccess, job.EventDSR:
 		return nil
 	default:
@@ -219,7 +226,11 @@ func (s *standing) enrol(from string, data canon.Value) error {
 	for _, h := range s.halts.Standing() {
 		halts, _ = halts.Trip(h.Subject, h.Cause, h.Reason)
 	}
-	s.roster, s.halts = roster, halts
+	next.halts = halts
+	if err := next.anew(); err != nil {
+		return err
+	}
+	*s = next
 	return nil
 }
 
@@ -285,6 +296,8 @@ func (s *standing) vote(from string, data canon.Value) error {
 			s.halts, _, s.lastVote, err = s.halts.Clear(a)
 		}
 		return err
+	case aboutProposal:
+		return s.voteOnProposal(from, data)
 	case aboutRequest, aboutDivergence:
 		q, err := s.request(data.Get("request_id").Str())
 		if err != nil {

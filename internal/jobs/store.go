@@ -49,6 +49,7 @@ type Stored struct {
 	Seed       string
 	Tenant     string
 	Snapshots  map[job.Kind]string // ids
+	Adopted    []Adopted           // the configurations that came from the council
 	Done       bool
 	Status     string
 	Replayable bool
@@ -89,6 +90,9 @@ func stored(ctx context.Context, store drive.Store, o *ledger.Opened) (*Stored, 
 	}
 	for _, k := range job.Kinds() {
 		s.Snapshots[k] = d.Get(k.Field()).Str()
+	}
+	for _, m := range d.Get(adoptedMember).Members() {
+		s.Adopted = append(s.Adopted, Adopted{job.Kind(m.Name), m.Value.Str()})
 	}
 	if ref, err := ledger.ParseRef(o.Body.Get("refs").Get("governance")); err == nil {
 		s.Governance = ref

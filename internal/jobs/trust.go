@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/archive"
@@ -19,14 +20,20 @@ import (
 
 // Nothing is permitted on the word of a governance ledger that does not verify:
 // who may act, what was voted and what stands still is folded in the very pass
-// that checks its hashes, links, heads and acts. What such a pass cannot see,
-// that the newest entries were taken away together with their heads, is seen by
-// a pin that lies outside of the store.
+// that checks its hashes, links, heads and acts. There is one such pass,
+// [trusted], for whoever reads a governance ledger. What it cannot see, that the
+// newest entries were taken away together with their heads, is seen by a pin
+// that lies outside of the store.
 
 // founded is a governance ledger of a store.
 type founded struct {
 	run          ledger.RunID
 	tenant, root string
+}
+
+// foundedBy is the governance ledger that begins so.
+func foundedBy(o *ledger.Opened) founded {
+	return founded{o.Run, o.Data().Get("tenant").Str(), o.Data().Get("root").Str()}
 }
 
 // governances returns the governance ledgers of a tenant, oldest first: of two
@@ -43,8 +50,8 @@ func governances(ctx context.Context, store drive.Store, tenant string) ([]found
 		if err != nil {
 			return nil, err
 		}
-		if d := o.Data(); d.Get("tenant").Str() == tenant {
-			out = append(out, founded{info.Run, tenant, d.Get("root").Str()})
+		if x := foundedBy(o); x.tenant == tenant {
+			out = append(out, x)
 		}
 	}
 	slices.Reverse(out)
@@ -80,10 +87,71 @@ func distrust(run ledger.RunID, err error) error {
 	return fault.Wrap(ErrGovernance, opGovernance, err, "the governance ledger %s cannot be read", run)
 }
 
+// governed returns the governance ledgers that a replay of a job stands on, each
+// verified: the one of this user, which is begun if there is none; and the
+// others of the tenant, with the one that the job began under. If one of them
+// was changed, or is gone, it is not known who may ask and what stands still:
+// that is INTEGRITY_FAILURE, nothing is replayed until it is as it was, and
+// nothing can be recorded in it either.
+func (r *Runner) governed(ctx context.Context, s *Stored) (own *Governance, others []*Governance, err error) {
+	own, rest, err := openGovernance(ctx, r.Config, r.Keys, s.Tenant)
+	if err == nil && s.Governance.Run != "" {
+		rest, err = r.under(ctx, s.Governance, own, rest)
+	}
+	for _, x := range rest {
+		if err != nil {
+			break
+		}
+		g := &Governance{cfg: r.Config, keys: r.Keys, root: x.root, run: x.run}
+		others, err = append(others, g), g.read(ctx)
+	}
+	if err == nil {
+		err = distrust(s.Governance.Run, holds(ctx, r.Config.Store, s.Governance))
+	}
+	if errors.Is(err, ErrGovernance) {
+		err = unjudged(err)
+	}
+	return own, others, err
+}
+
+// under adds the ledger that a job began under to the others of its tenant,
+// among which it is unless somebody has taken it away.
+func (r *Runner) under(ctx context.Context, ref ledger.Ref, own *Governance, rest []founded) ([]founded, error) {
+	if ref.Run == own.run || slices.ContainsFunc(rest, func(x founded) bool { return x.run == ref.Run }) {
+		return rest, nil
+	}
+	_, err := r.Config.Store.At(ctx, ref.Run)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, fault.New(job.ErrIntegrity, "jobs.Replay", "missing: the governance ledger %s, under which the job began", ref.Run).With("missing: governance " + string(ref.Run))
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, err := firstEntry(ctx, r.Config.Store, ref.Run)
+	if err != nil {
+		return nil, err
+	}
+	return append(rest, foundedBy(o)), nil
+}
+
+// steps are what the audit says of the governance ledgers that were verified.
+func steps(own *Governance, others []*Governance) []job.Step {
+	var out []job.Step
+	for _, g := range append([]*Governance{own}, others...) {
+		out = append(out, job.Step{Name: "verify_governance", Subject: string(g.run)})
+	}
+	slices.SortFunc(out, func(a, b job.Step) int { return strings.Compare(a.Subject, b.Subject) })
+	return out
+}
+
 // trusted verifies a governance ledger and returns where it stands. One that was
 // begun under the user's root must reach level 1 and hold what was pinned; one
-// that came with a bundle holds by its own manifests.
+// that came with a bundle holds by its own manifests. All of it must be there.
 func trusted(ctx context.Context, cfg *drive.Config, k *keys.Keys, x founded) (*standing, ledger.Ref, error) {
+	at, err := cfg.Store.At(ctx, x.run)
+	if err != nil {
+		return nil, ledger.Ref{}, err
+	}
 	fold := &audit{}
 	o := &archive.VerifyOptions{
 		Level: new(ledger.LevelChain),
@@ -94,27 +162,9 @@ func trusted(ctx context.Context, cfg *drive.Config, k *keys.Keys, x founded) (*
 			return fold, nil
 		},
 	}
-	store := cfg.Store
-	own := k != nil && x.root == k.Root().ID().String()
-	var anchored bool
-	var where string
-	if own {
-		at, err := pinsOf(ctx, cfg.Store, k)
-		if err != nil {
-			return nil, ledger.Ref{}, err
-		}
-		pin, err := at.read(x.run)
-		if err != nil {
-			return nil, ledger.Ref{}, err
-		}
-		where = at.where(x.run)
-		o.Roots, o.Manifests, o.Expect = k.Roots(), k.Manifests(), pin
-		if anchored = pin != nil; anchored {
-			store = unrevoked{store, revoked(k)}
-		}
-		if cfg.Signer != nil && !anchored {
-			*o.Level = ledger.LevelSigned
-		}
+	store, where, err := anchor(ctx, cfg, k, x, o)
+	if err != nil {
+		return nil, ledger.Ref{}, err
 	}
 	report, err := archive.VerifyRun(ctx, store, x.run, o)
 	if err != nil {
@@ -133,7 +183,55 @@ func trusted(ctx context.Context, cfg *drive.Config, k *keys.Keys, x founded) (*
 	if report.Verdict != replay.Verified || fold.broken {
 		return nil, ledger.Ref{}, fault.New(ErrGovernance, opGovernance, "the governance ledger %s is %s: no head that a key of yours has signed vouches for it, or not all of it is there", x.run, report.Verdict)
 	}
+	if err := holds(ctx, cfg.Store, ledger.Ref{Run: x.run, N: at.Count - 1, ID: at.Last}); err != nil {
+		return nil, ledger.Ref{}, distrust(x.run, err)
+	}
+	if err := whole(ctx, cfg.Store, x.run, at); err != nil {
+		return nil, ledger.Ref{}, distrust(x.run, err)
+	}
 	return &fold.st, fold.last, nil
+}
+
+// anchor sets what is known of a governance ledger outside of the store, and
+// returns the store as it is verified, and where the pin of the ledger is.
+func anchor(ctx context.Context, cfg *drive.Config, k *keys.Keys, x founded, o *archive.VerifyOptions) (store drive.Store, where string, err error) {
+	store = cfg.Store
+	if k == nil || x.root != k.Root().ID().String() {
+		return store, "", nil
+	}
+	at, err := pinsOf(ctx, cfg.Store, k)
+	if err != nil {
+		return nil, "", err
+	}
+	pin, err := at.read(x.run)
+	if err != nil {
+		return nil, "", err
+	}
+	o.Roots, o.Manifests, o.Expect = k.Roots(), k.Manifests(), pin
+	switch {
+	case pin != nil:
+		store = unrevoked{store, revoked(k)}
+	case cfg.Signer != nil:
+		*o.Level = ledger.LevelSigned
+	}
+	return store, at.where(x.run), nil
+}
+
+// holds refuses a run that does not hold an entry in its place. The zero
+// ref is in every run.
+func holds(ctx context.Context, store drive.Store, ref ledger.Ref) error {
+	if ref.Run == "" {
+		return nil
+	}
+	var o *ledger.Opened
+	err := error(ledger.ErrNotFound)
+	if ref.N >= 0 {
+		o, err = drive.NewReader(store, ref.Run).Open(ctx, ref.N)
+	}
+	if err == nil && o.ID != ref.ID || errors.Is(err, ledger.ErrNotFound) {
+		return fault.New(job.ErrIntegrity, "jobs.Replay", "run %s does not hold the entry %d that is named", ref.Run, ref.N)
+	}
+	return err
 }
 
 // revoked returns the ids of the head keys that were revoked.

@@ -76,6 +76,12 @@ func TestReadTakesWhatTheProviderSays(t *testing.T) {
 			&budget.Usage{Input: 10, Output: 9},
 		},
 		{
+			"items of a response that stand alone", "application/x-ndjson",
+			`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hi"}]}` + "\n" + `{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"}` + "\n",
+			protocol.Answer{Text: "Hi", Calls: []protocol.ToolCall{{ID: "c1", Name: "f", Arguments: "{}"}}},
+			nil,
+		},
+		{
 			"message", "application/json",
 			`{"type":"message","model":"claude-sonnet-4-5","content":[{"type":"text","text":"Hi"},{"type":"tool_use","name":"bash","input":{}}],
 			"usage":{"input_tokens":7,"cache_creation_input_tokens":11,"cache_read_input_tokens":13,"output_tokens":5,"service_tier":"standard"}}`,

@@ -11,7 +11,20 @@ import (
 
 func speaksResponses(v canon.Value) bool {
 	typ := v.Get("type").Str()
-	return v.Get("object").Str() == "response" || strings.HasPrefix(typ, "response.") || strings.HasPrefix(typ, "session.") && v.Has("session")
+	return v.Get("object").Str() == "response" || strings.HasPrefix(typ, "response.") || strings.HasPrefix(typ, "session.") && v.Has("session") || isItem(v)
+}
+
+// isItem reports whether v is an item of an output that stands alone, as the
+// session files of Codex have it.
+func isItem(v canon.Value) bool {
+	switch v.Get("type").Str() {
+	case "function_call", "custom_tool_call":
+		return v.Has("call_id")
+	case "message":
+		return v.Get("content").At(0).Get("type").Str() == "output_text"
+	default:
+		return false
+	}
 }
 
 func (r *Reader) responses(v canon.Value) {
@@ -30,6 +43,10 @@ func (r *Reader) responses(v canon.Value) {
 		r.responsesUsage(v.Get("response").Get("usage"))
 		r.responsesUsage(v.Get("usage")) // xAI has it beside
 		r.finish()
+	default:
+		if isItem(v) {
+			r.item(v, true)
+		}
 	}
 }
 

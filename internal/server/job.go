@@ -187,7 +187,7 @@ func (s *Server) governance(ctx context.Context, tenant string) (api.Governance,
 	last := g.Last()
 	out := api.Governance{
 		Run: string(g.Run()), LedgerID: g.LedgerID(), Tenant: tenant, Head: api.Ref{Run: string(last.Run), N: last.N, ID: last.ID.String()},
-		Halts: []api.Halt{}, Requests: []api.GovernedRequest{},
+		Halts: []api.Halt{}, Requests: []api.GovernedRequest{}, Proposals: []api.Proposal{},
 	}
 	if out.Roster, err = canon.Encode(g.Roster().Value(), canon.Native); err != nil {
 		return out, err
@@ -204,6 +204,12 @@ func (s *Server) governance(ctx context.Context, tenant string) (api.Governance,
 			return out, err
 		}
 		out.Requests = append(out.Requests, x)
+	}
+	for _, p := range slices.Backward(g.Proposals()) {
+		if len(out.Proposals) == newestRequests {
+			break
+		}
+		out.Proposals = append(out.Proposals, proposalOf(g, p))
 	}
 	return out, nil
 }

@@ -22,8 +22,10 @@ import (
 // verbReplay is the verb of an act that asks for a replay.
 const verbReplay = "replay"
 
+// signedOnly begins the description of every route that takes an act.
+const signedOnly = "The server signs nothing for anybody: the body holds an act that its actor signed. "
+
 func (s *Server) replayRoutes() {
-	signedOnly := "The server signs nothing for anybody: the body holds an act that its actor signed. "
 	huma.Register(s.api, huma.Operation{
 		OperationID: "replayMatter", Method: http.MethodPost, Path: "/replay/matter", Tags: []string{tagJobs},
 		Summary: "Get what a request for a replay must sign", DefaultStatus: http.StatusOK, Errors: failures(http.StatusNotFound, http.StatusConflict),
@@ -228,7 +230,9 @@ func (s *Server) countReplay(ctx context.Context, done *jobs.Replayed, err error
 	s.o.Log.LogAttrs(ctx, level, "REPLAY_RESULT", attrs...)
 }
 
-func (s *Server) voteOnReplay(ctx context.Context, tenant, id string, b json.RawMessage) (out api.GovernedRequest, err error) {
+// actOn takes an act that was signed elsewhere to the governance of a tenant.
+// What was begun is ended and recorded, whether its client waits or not.
+func actOn[T any](ctx context.Context, s *Server, tenant string, b json.RawMessage, do func(context.Context, *jobs.Governance, canon.Value) (T, error)) (out T, err error) {
 	act, err := actOf(b)
 	if err != nil {
 		return out, err
@@ -238,49 +242,37 @@ func (s *Server) voteOnReplay(ctx context.Context, tenant, id string, b json.Raw
 		if err != nil {
 			return err
 		}
-		q, err := g.ApproveSigned(context.WithoutCancel(ctx), id, act)
-		if err == nil {
-			out, err = governed(g, q)
-		}
+		out, err = do(context.WithoutCancel(ctx), g, act)
 		return err
 	})
 	return out, err
 }
 
-func (s *Server) haltReplays(ctx context.Context, tenant string, b json.RawMessage) (out api.Halt, err error) {
-	act, err := actOf(b)
-	if err != nil {
-		return out, err
-	}
-	err = s.governing(ctx, func(r *jobs.Runner) error {
-		g, err := r.ReadGovernance(ctx, tenant)
+func (s *Server) voteOnReplay(ctx context.Context, tenant, id string, b json.RawMessage) (api.GovernedRequest, error) {
+	return actOn(ctx, s, tenant, b, func(ctx context.Context, g *jobs.Governance, act canon.Value) (api.GovernedRequest, error) {
+		q, err := g.ApproveSigned(ctx, id, act)
 		if err != nil {
-			return err
+			return api.GovernedRequest{}, err
 		}
-		h, err := g.IncidentSigned(context.WithoutCancel(ctx), act)
-		if err == nil {
-			out = haltOf(g, h)
-		}
-		return err
+		return governed(g, q)
 	})
-	return out, err
 }
 
-func (s *Server) clearHalt(ctx context.Context, tenant string, b json.RawMessage) (out api.ClearResult, err error) {
-	act, err := actOf(b)
-	if err != nil {
-		return out, err
-	}
-	err = s.governing(ctx, func(r *jobs.Runner) error {
-		g, err := r.ReadGovernance(ctx, tenant)
+func (s *Server) haltReplays(ctx context.Context, tenant string, b json.RawMessage) (api.Halt, error) {
+	return actOn(ctx, s, tenant, b, func(ctx context.Context, g *jobs.Governance, act canon.Value) (api.Halt, error) {
+		h, err := g.IncidentSigned(ctx, act)
 		if err != nil {
-			return err
+			return api.Halt{}, err
 		}
-		state, err := g.ClearSigned(context.WithoutCancel(ctx), act)
-		out.State = string(state)
-		return err
+		return haltOf(g, h), nil
 	})
-	return out, err
+}
+
+func (s *Server) clearHalt(ctx context.Context, tenant string, b json.RawMessage) (api.ClearResult, error) {
+	return actOn(ctx, s, tenant, b, func(ctx context.Context, g *jobs.Governance, act canon.Value) (api.ClearResult, error) {
+		state, err := g.ClearSigned(ctx, act)
+		return api.ClearResult{State: string(state)}, err
+	})
 }
 
 func (s *Server) voteOnAction(ctx context.Context, id, name string, b json.RawMessage) (out api.VoteResult, err error) {

@@ -172,6 +172,7 @@ func (s *Server) routes() error {
 	s.brainRoutes()
 	s.jobRoutes()
 	s.replayRoutes()
+	s.policyRoutes()
 	s.metricRoutes()
 	s.healthRoutes()
 	for _, register := range s.o.Register {
