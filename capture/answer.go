@@ -17,6 +17,7 @@ import (
 // answer gives the client the recorded answer: the same status, headers,
 // bytes, parts and trailers, and the same end.
 func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, to route, c *effect.Call, x *drive.Exchange) {
+	defer h.p.turns.begin(x.Record())()
 	o, _, err := x.Answered()
 	if err != nil {
 		h.cannot(ctx, w, x, err)
@@ -49,6 +50,7 @@ func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 		// other calls. It ends when those have come, not before.
 		a.hold = func() { rec.Journal.await(r.Context(), h.p.at.Path(), x.Record().Outcome.N) }
 	}
+	a.turn = func() { h.p.turns.await(r.Context(), x.Record()) }
 	a.give(w, r, h.p.o.Pace)
 }
 
@@ -72,6 +74,7 @@ type recording struct {
 	early    []canon.Value // what was said before
 	after    time.Duration // what it took, where nobody knows when its parts came
 	hold     func()        // waits before the end; may be nil
+	turn     func()        // waits before the last part until it may end
 }
 
 func (h *handler) recorded(ctx context.Context, to route, c *effect.Call, x *drive.Exchange, o effect.Outcome) (*recording, error) {
@@ -206,12 +209,16 @@ func (a *recording) give(w http.ResponseWriter, r *http.Request, pace float64) {
 func (a *recording) write(w http.ResponseWriter, r *http.Request, pace float64) {
 	f, ok := w.(http.Flusher)
 	if !ok || len(a.parts) == 0 {
+		a.turn()
 		_, _ = w.Write(a.body)
 		return
 	}
 	f.Flush()
 	rest := a.body
-	for _, p := range a.parts {
+	for i, p := range a.parts {
+		if i == len(a.parts)-1 {
+			a.turn()
+		}
 		if pace > 0 && !sleep(r.Context(), time.Duration(float64(p.After)/pace)) {
 			return
 		}

@@ -112,11 +112,20 @@ func (l *listeners) serve(ctx context.Context, h http.Handler) (string, error) {
 	}
 	s := &http.Server{
 		Handler: h, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute,
-		MaxHeaderBytes: 2 * maxHead, ErrorLog: log.New(io.Discard, "", 0),
+		MaxHeaderBytes: 2 * maxHead, ErrorLog: log.New(io.Discard, "", 0), Protocols: spoken(),
 	}
 	l.servers = append(l.servers, s)
 	go func() { _ = s.Serve(ln) }() // ends with close
 	return ln.Addr().String(), nil
+}
+
+// spoken is what a listener without TLS understands. Some clients, such as the
+// SDK of AWS for JavaScript, speak HTTP/2 to a base URL without asking.
+func spoken() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	p.SetUnencryptedHTTP2(true)
+	return p
 }
 
 // drainFor is how long answers that are still coming may take when the

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -300,3 +301,12 @@ func (c *Clearing) Write(p []byte) (int64, bool) { return c.c.write(p) }
 func (c *Clearing) End(broke bool) bool { return c.c.end(broke) }
 
 func (c *Clearing) Stop() { c.c.u.stop() }
+
+// Patience sets how long an answer waits for its turn while nothing moves, and
+// reports whether there is an order to keep.
+func (p *Proxy) Patience(d time.Duration) bool {
+	if p.turns != nil {
+		p.turns.patience = d
+	}
+	return p.turns != nil
+}

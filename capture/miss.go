@@ -20,6 +20,7 @@ func (h *handler) miss(ctx context.Context, w http.ResponseWriter, to route, c *
 		h.broken(w, why)
 		return
 	}
+	h.p.turns.leave()
 	more := []canon.Member{canon.M("call", canon.String(to.name))}
 	if rec := h.p.o.Record; rec != nil {
 		if n, err := rec.near(ctx, h.p.rules, h.p.at.Path(), c, formNow(h.p.rules, c, g)); err == nil && n != nil {

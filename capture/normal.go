@@ -76,8 +76,16 @@ func Normalisers() []Normaliser {
 			Doc: "numbers of processes in what Gemini CLI tells its model of a command: Process Group PGID, Background PIDs, moved to background",
 		},
 		{
+			Name: "gemini-skills", Version: 1, Kind: KindModel,
+			Doc: "the order in which Gemini CLI lists its skills, which is that in which it got to read their files",
+		},
+		{
 			Name: "codex-times", Version: 1, Kind: KindModel,
 			Doc: "how long a command took, and the mark of its output, in what Codex tells its model of it: Wall time, Chunk ID",
+		},
+		{
+			Name: "result-order", Version: 1, Kind: KindModel,
+			Doc: "the order in which results of tools that ran at once stand side by side; they are compared in the order in which the model asked for them",
 		},
 		{
 			Name: "claude-agents", Version: 1, Kind: KindModel,
@@ -179,7 +187,8 @@ type rule struct {
 	id    string
 	drops [][]string
 	words []wording
-	hints []uint64 // for each drop and each wording, those that stand in every body that it changes
+	order func(canon.Value) (canon.Value, bool) // puts something in order; may be nil
+	hints []uint64                              // for each drop and each wording, and for what is put in order, those that stand in every body that it changes
 }
 
 func newRules(list []Normaliser, s Setting) (*rules, error) {
@@ -223,6 +232,16 @@ func newRules(list []Normaliser, s Setting) (*rules, error) {
 		one.words = wordings(n.ID())
 		for i := range one.words {
 			one.hints = append(one.hints, r.hints.add(one.words[i].steps))
+		}
+		switch n.ID() {
+		case ResultOrder:
+			one.order = inAskedOrder
+			for _, steps := range resultSteps() {
+				one.hints = append(one.hints, r.hints.add(steps))
+			}
+		case GeminiSkills:
+			one.order = inSkillOrder
+			one.hints = append(one.hints, r.hints.add([]string{"functionDeclarations", activateSkill}))
 		}
 		r.byKind[n.Kind] = append(r.byKind[n.Kind], one)
 	}
@@ -354,6 +373,9 @@ func (r *rules) json(kind string, body []byte) (form []byte, changed []string, o
 				}
 				if one.words != nil {
 					v, some = reword(v, one.words)
+				}
+				if one.order != nil {
+					v, some = one.order(v)
 				}
 				if some {
 					changed = append(changed, one.id)

@@ -60,7 +60,7 @@ func Programs() []Program {
 		},
 		{
 			Name: "gemini", Title: "Gemini CLI", Package: "@google/gemini-cli", Means: ByConfig, Seen: "0.61.0",
-			How: "GOOGLE_GEMINI_BASE_URL, and system defaults of this run that choose the API key, which that variable alone unchooses; CODE_ASSIST_ENDPOINT for a Google login",
+			How: "GOOGLE_GEMINI_BASE_URL, with system defaults of this run that choose the API key, because without them it asks for a login then; CODE_ASSIST_ENDPOINT for a Google login",
 			Ask: []string{"-p", "say hi", "--skip-trust", "-m", "gemini-2.5-flash"}, AskEnv: []string{"GEMINI_API_KEY=" + key},
 			plan: geminiCLI,
 		},

@@ -122,6 +122,8 @@ type Proxy struct {
 
 	sets changes // what became of Options.Set
 
+	turns *turns // of a replay; nil where there is no order to keep
+
 	agent surrounded // under mu
 }
 
@@ -169,6 +171,9 @@ func New(s *drive.Session, o Options) (*Proxy, error) {
 	p := &Proxy{s: s, at: s.Boundary, o: o, rules: rules, names: map[string]*Upstream{}, out: o.Transport, channels: map[string]int64{}, declined: map[string]bool{}, altered: map[string]int64{}, looks: make(chan struct{}, maxLooks)}
 	if _, under := o.Under.Place(); under {
 		p.at = o.Under
+	}
+	if o.Replaying && o.Record != nil {
+		p.turns = newTurns(o.Record.Journal.Within(p.at.Path()))
 	}
 	for i := range o.Upstreams {
 		p.names[o.Upstreams[i].Name] = &o.Upstreams[i]

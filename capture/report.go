@@ -96,6 +96,9 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 	if probes > 0 {
 		r.Remarks = append(r.Remarks, fmt.Sprintf("%d recorded probes (%s) did not come again, which no answer depends on", probes, probeName))
 	}
+	if !p.turns.kept() {
+		r.Remarks = append(r.Remarks, "calls that were under way at once were not made to end in the recorded order, because the agent did not make those that ended before")
+	}
 	for _, n := range seen.norms {
 		r.Remarks = append(r.Remarks, "normalised: "+n)
 	}

@@ -33,6 +33,8 @@ func AWSKeys(environ []string) []AWSKey {
 const (
 	awsScheme  = "AWS4-HMAC-SHA256"
 	awsPayload = "X-Amz-Content-Sha256"
+
+	hostOfHTTP2 = ":authority" // signed in the place of host by clients that speak HTTP/2
 )
 
 // signature is the header Authorization of a signed request.
@@ -56,6 +58,10 @@ func signatureOf(h http.Header, keys []AWSKey) (s signature, ok bool) {
 			id, s.scope, _ = strings.Cut(value, "/")
 		case "SignedHeaders":
 			s.signed = strings.Split(value, ";")
+			if i := slices.Index(s.signed, hostOfHTTP2); i >= 0 {
+				s.signed[i] = "host"
+				slices.Sort(s.signed)
+			}
 		}
 	}
 	i := slices.IndexFunc(keys, func(k AWSKey) bool { return k.ID == id })
@@ -69,7 +75,7 @@ func signatureOf(h http.Header, keys []AWSKey) (s signature, ok bool) {
 // resign signs a request for the host that it goes to, if it was signed for
 // the host that the client asked.
 func resign(out *http.Request, asked string, keys []AWSKey, body func() (io.Reader, error)) error {
-	if asked == out.Host {
+	if asked == out.Host && !strings.Contains(out.Header.Get("Authorization"), hostOfHTTP2) {
 		return nil
 	}
 	s, ok := signatureOf(out.Header, keys)
@@ -89,8 +95,8 @@ func resign(out *http.Request, asked string, keys []AWSKey, body func() (io.Read
 		sum := h.Sum()
 		payload = hex.EncodeToString(sum[:])
 	}
-	before, _, _ := strings.Cut(out.Header.Get("Authorization"), "Signature=")
-	out.Header["Authorization"] = []string{before + "Signature=" + s.sign(out, payload)}
+	before, _, _ := strings.Cut(out.Header.Get("Authorization"), "SignedHeaders=")
+	out.Header["Authorization"] = []string{before + "SignedHeaders=" + strings.Join(s.signed, ";") + ", Signature=" + s.sign(out, payload)}
 	return nil
 }
 

@@ -36,6 +36,29 @@ func TestSignaturesAreThoseOfAWS(t *testing.T) {
 	}
 }
 
+// A client that speaks HTTP/2 signs the host under another name, which the
+// upstream, asked in HTTP/1.1, does not see: even one that the client named
+// itself.
+func TestSignatureOfHTTP2IsMadeAnew(t *testing.T) {
+	t.Parallel()
+	for _, asked := range []string{"127.0.0.1:1", "example.amazonaws.com"} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", "https://example.amazonaws.com/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const before = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders="
+		r.Header.Set("X-Amz-Date", "20150830T123600Z")
+		r.Header.Set("Authorization", before+":authority;x-amz-date, Signature=0")
+		if err := capture.Resign(r, asked, []capture.AWSKey{awsKey}, ""); err != nil {
+			t.Fatal(err)
+		}
+		want := before + "host;x-amz-date, Signature=5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"
+		if got := r.Header.Get("Authorization"); got != want {
+			t.Errorf("asked for %s: %s, want %s", asked, got, want)
+		}
+	}
+}
+
 // A signed request through a listener reaches the upstream with a signature
 // for the upstream; the signature is not kept, and a later one, of another
 // time, finds the record.

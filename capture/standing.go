@@ -448,7 +448,7 @@ func (s *Standing) Serve(ctx context.Context, ln net.Listener) error {
 	kept := &keeping{Listener: ln, open: map[*keptConn]bool{}}
 	srv := &http.Server{
 		Handler: s, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute,
-		MaxHeaderBytes: 2 * maxHead, ErrorLog: log.New(io.Discard, "", 0),
+		MaxHeaderBytes: 2 * maxHead, ErrorLog: log.New(io.Discard, "", 0), Protocols: spoken(),
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(kept) }()

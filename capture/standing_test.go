@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -257,5 +258,39 @@ func TestStandingProxyWithManyAgents(t *testing.T) {
 		if n := len(rig.outcomes(runs[0])); len(runs) != 1 || n != calls {
 			t.Errorf("%s: %d runs, %d calls", name, len(runs), n)
 		}
+	}
+}
+
+// A client may speak HTTP/2 to an address without TLS, and does not ask before.
+func TestClientThatSpeaksHTTP2WithoutTLS(t *testing.T) {
+	t.Parallel()
+	up := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		for _, part := range []string{"data: 1\n\n", "data: 2\n\n"} {
+			fmt.Fprint(w, part)
+			w.(http.Flusher).Flush()
+		}
+	})
+	rig := newRig(t)
+	_, base, stop := rig.stand(capture.StandingOptions{Upstreams: []string{"openai=" + up.URL + "/v1"}})
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	client := &http.Client{Transport: &http.Transport{Protocols: protocols}}
+	resp, err := client.Post(base+"/run/two/openai/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","stream":true,"messages":[]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.ProtoMajor != 2 || string(body) != "data: 1\n\ndata: 2\n\n" {
+		t.Errorf("the answer is %s %q, %v", resp.Proto, body, err)
+	}
+	client.CloseIdleConnections()
+	stop()
+	runs := rig.sealed()["two"]
+	if len(runs) != 1 {
+		t.Fatalf("runs = %v, want one", runs)
+	}
+	if proto := rig.entries(runs[0])[1].Body.Get("data").Get("proto").Str(); proto != "HTTP/2.0" {
+		t.Errorf("the call says proto %q, want HTTP/2.0", proto)
 	}
 }

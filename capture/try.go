@@ -24,17 +24,18 @@ const ErrNotArrived fault.Unavailable = "capture.not_arrived"
 
 // Trial is what came of trying a program against a sink.
 type Trial struct {
-	Version string // as the program says it; empty if it says none
-	Request string // the first one that asks a model, as METHOD PATH
-	Took    time.Duration
-	Beside  []string // hosts that it wanted to reach through a proxy; none was reached
-	Said    string   // the end of what it printed, if nothing came
+	Version string        // as the program says it; empty if it says none
+	Request string        // the first one that asks a model, as METHOD PATH
+	Took    time.Duration // until it came
+	Beside  []string      // hosts that it wanted to reach through a proxy; none was reached
+	Said    string        // the end of what it printed, if nothing came
 }
 
 // sink takes what a program sends and answers with nothing of use.
 type sink struct {
 	mu      sync.Mutex
 	request string
+	at      time.Time // when that came
 	beside  []string
 	came    chan struct{}
 	addr    string
@@ -60,7 +61,7 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if IsModel(r.Method, r.URL.Path) {
 			s.mu.Lock()
 			if s.request == "" {
-				s.request = r.Method + " " + r.URL.Path
+				s.request, s.at = r.Method+" "+r.URL.Path, time.Now()
 				close(s.came)
 			}
 			s.mu.Unlock()
@@ -159,11 +160,11 @@ func (p *Program) Try(ctx context.Context, path string, environ []string) (*Tria
 	}
 	begun := time.Now()
 	out, err = p.start(ctx, time.Minute, s.came, argv, env, work)
-	t.Took = time.Since(begun)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.Request, t.Beside = s.request, s.beside
 	if t.Request != "" {
+		t.Took = s.at.Sub(begun) // how long the program then takes to end says nothing
 		return t, nil
 	}
 	t.Said = out[max(0, len(out)-lastWords):]

@@ -17,6 +17,8 @@ type Row struct {
 	Cells   []Cell `json:"cells"`
 	// Lacks says of trials that the client is not put through why it is not.
 	Lacks map[string]string `json:"lacks,omitempty"`
+	// With says what is done to the client that its users do not do.
+	With string `json:"with,omitempty"`
 }
 
 // Cell is one trial of one client. Exact says that the recorder changed
@@ -163,6 +165,9 @@ func (r *Row) notes(b *strings.Builder) {
 	}
 	if slices.Sort(by); by != nil {
 		fmt.Fprintf(b, "* ≈ %s: %s\n", r.Client, strings.Join(slices.Compact(by), ", "))
+	}
+	if r.With != "" {
+		fmt.Fprintf(b, "* %s: %s\n", r.Client, r.With)
 	}
 	for _, t := range Trials() {
 		if why := r.Lacks[t]; why != "" {

@@ -73,22 +73,36 @@ func subjects(t *testing.T) []subject {
 		node("ai with @ai-sdk/openai", ai+npm["@ai-sdk/openai"], "responses", "ai-openai"),
 		node("ai with @ai-sdk/anthropic", ai+npm["@ai-sdk/anthropic"], "messages", "ai-anthropic"),
 		node("ai with @ai-sdk/google", ai+npm["@ai-sdk/google"], "generateContent", "ai-google"),
+		node("@aws-sdk/client-bedrock-runtime", npm["@aws-sdk/client-bedrock-runtime"], bedrockSpeaks, "bedrock"),
 		node("@openai/agents", npm["@openai/agents"], "responses", "agents"),
 		{row: Row{Client: "@modelcontextprotocol/sdk", Version: npm["@modelcontextprotocol/sdk"], Kind: "npm", Speaks: "MCP over HTTP"}, argv: []string{"node", mcpScript}, trials: calls, mcp: true},
 		golang("github.com/openai/openai-go/v3", "chat completions", "openai"),
 		golang("github.com/openai/openai-go/v3", "responses", "responses"),
 		golang("github.com/anthropics/anthropic-sdk-go", "messages", "anthropic"),
 		golang("google.golang.org/genai", "generateContent", "genai"),
-		{row: Row{Client: "aws-sdk-go-v2/service/bedrockruntime", Version: mod["github.com/aws/aws-sdk-go-v2/service/bedrockruntime"], Kind: "Go", Speaks: "InvokeModel", Lacks: map[string]string{
-			"stream": "on a busy machine it has closed its connection in the middle of a slow stream; why is not known", "concurrent": "half of it is streams",
-		}}, argv: []string{programs.sdk, "bedrock"}, trials: without(asked(), "tools", "stream", "concurrent")},
+		golang("github.com/aws/aws-sdk-go-v2/service/bedrockruntime", bedrockSpeaks, "bedrock"),
 		{row: Row{Client: "modelcontextprotocol/go-sdk", Version: mod["github.com/modelcontextprotocol/go-sdk"], Kind: "Go", Speaks: "MCP over HTTP"}, argv: []string{programs.sdk, "mcp"}, trials: calls, mcp: true},
 		{row: Row{Client: "curl", Version: "any", Kind: "other", Speaks: "chat completions", Lacks: map[string]string{"tools": "it runs no tools"}}, argv: []string{"sh", "-c", curlScript, "curl"}, trials: without(asked(), "tools")},
 		{row: Row{Client: "Python, standard library", Version: "3", Kind: "other", Speaks: "chat completions"}, argv: []string{"python3", filepath.Join(programs.node, "..", "python", "client.py")}, trials: asked()},
 	}
-	list[10].row.Client += ", responses"
+	for i := range list {
+		switch s := &list[i]; {
+		case slices.Contains(s.argv, "responses") && s.row.Kind == "Go":
+			s.row.Client += ", responses"
+		case s.row.Speaks == bedrockSpeaks:
+			s.row.Lacks, s.trials = map[string]string{"tools": "its protocol is tried without tools"}, without(asked(), "tools")
+			if s.row.Kind == "Go" {
+				s.row.Client = strings.TrimPrefix(s.row.Client, "aws/")
+				s.row.With = "its request bodies are wrapped so that they have no WriteTo. As it comes it closes its own connection, with or without a recorder, when a stream begins to come before it has noticed that its request is sent: at worst 49 of 300 streams on a busy machine, and none of 400 when wrapped"
+			}
+		}
+	}
 	return list
 }
+
+// bedrockSpeaks is what clients of Bedrock use for whole answers and for
+// streams.
+const bedrockSpeaks = "InvokeModel, ConverseStream"
 
 func without(m map[string][]string, trials ...string) map[string][]string {
 	for _, trial := range trials {

@@ -131,6 +131,29 @@ const sdks = {
       },
     };
   },
+  // Whole answers by InvokeModel, streams by ConverseStream; it speaks HTTP/2.
+  async bedrock() {
+    const { BedrockRuntimeClient, ConverseStreamCommand, InvokeModelCommand } = await import("@aws-sdk/client-bedrock-runtime");
+    const client = new BedrockRuntimeClient({ maxAttempts: 4 });
+    const modelId = "anthropic.e2e-1:0"; // a colon is escaped twice in what is signed
+    const whole = async (said) => {
+      const body = JSON.stringify({ anthropic_version: "bedrock-2023-05-31", max_tokens: 100, messages: [{ role: "user", content: said }] });
+      const r = await client.send(new InvokeModelCommand({ modelId, contentType: "application/json", body }));
+      const { content, usage } = JSON.parse(new TextDecoder().decode(r.body));
+      return { text: content.map((c) => c.text).join(""), more: { usage } };
+    };
+    const streamed = async (said) => {
+      const r = await client.send(new ConverseStreamCommand({ modelId, messages: [{ role: "user", content: [{ text: said }] }] }));
+      const out = { text: "", more: { events: [] } };
+      for await (const e of r.stream) {
+        out.text += e.contentBlockDelta?.delta.text ?? "";
+        out.more.events.push(...Object.keys(e));
+        out.more.usage = e.metadata?.usage;
+      }
+      return out;
+    };
+    return { ask: (said, stream) => (stream ? streamed(said) : whole(said)) };
+  },
   "ai-openai": () => ai(async () => (await import("@ai-sdk/openai")).openai("e2e-1")),
   "ai-anthropic": () => ai(async () => (await import("@ai-sdk/anthropic")).anthropic("e2e-1")),
   // @ai-sdk/google reads no variable: its address is given to it in code.
@@ -194,7 +217,7 @@ const one = async (scenario) => {
     return said === "tools" ? await tools(stream) : await ask(said, stream);
   } catch (error) {
     const e = error.lastError ?? error;
-    return { failed: e.constructor.name, status: e.status ?? e.statusCode };
+    return { failed: e.constructor.name, status: e.status ?? e.statusCode ?? e.$metadata?.httpStatusCode };
   }
 };
 for (const scenario of scenarios) {

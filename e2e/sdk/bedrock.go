@@ -4,7 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
+	"io"
+	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -21,7 +22,24 @@ func newBedrock(ctx context.Context) (*bedrock, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bedrock{bedrockruntime.NewFromConfig(cfg)}, nil
+	return &bedrock{bedrockruntime.NewFromConfig(cfg, func(o *bedrockruntime.Options) { o.HTTPClient = readOnly{o.HTTPClient} })}, nil
+}
+
+// readOnly sends request bodies that can be read and nothing else. The SDK
+// closes a body as soon as the head of the answer is there, and one of its own
+// (smithy-go 1.28, safeWriteToReadCloser) then fails a WriteTo with EOF. If the
+// transport has just sent the last byte and has not looked for more yet, it
+// takes that for a broken request and closes the connection, in the middle of
+// the answer. It happens where an answer comes faster than the client's own
+// goroutine has its turn: on a busy machine, from the loopback.
+type readOnly struct{ c bedrockruntime.HTTPClient }
+
+// Do implements [bedrockruntime.HTTPClient].
+func (r readOnly) Do(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		req.Body = struct{ io.ReadCloser }{req.Body}
+	}
+	return r.c.Do(req)
 }
 
 const bedrockModel = "anthropic.e2e-1:0" // a colon is escaped twice in what is signed
@@ -79,11 +97,7 @@ func (b *bedrock) stream(ctx context.Context, text string) (any, error) {
 			s.Tokens = int64(aws.ToInt32(e.Value.Usage.OutputTokens))
 		}
 	}
-	err = events.Err()
-	if errors.Is(err, net.ErrClosed) && s.Tokens > 0 {
-		err = nil // the SDK has read the last event, hung up itself, and at times reports that
-	}
-	return s, err
+	return s, events.Err()
 }
 
 func (*bedrock) tools(context.Context, bool) (any, error) {

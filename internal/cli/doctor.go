@@ -67,6 +67,10 @@ func (a *app) doctor(ctx context.Context, try bool) error {
 	checks = append(checks, a.checkClients()...)
 	agents := len(checks)
 	checks = append(checks, a.checkPrograms(ctx, try)...)
+	checks = append(checks, check{
+		name: "others", result: checkNote, says: "programs of python, node and go, and scripts with curl: recorded where they read one of the variables above",
+		lines: []string{"for another variable: record --upstream name=URL sets NAME_BASE_URL; for a program that reads none: record --proxy"},
+	})
 	for i := range checks {
 		if c := checks[i].code; c != nil && a.status == 0 {
 			a.status = c.Class().ExitStatus()
@@ -204,7 +208,11 @@ func (a *app) checkDisk() check {
 	if err != nil {
 		return bad(name, fault.Wrap(ErrFile, "cli.doctor", err, "the disk of the store"))
 	}
-	says := dir + " takes a write in " + duration(a.now().Sub(begun))
+	where := dir
+	if dir == "." {
+		where = "the working folder"
+	}
+	says := where + " takes a write in " + duration(a.now().Sub(begun))
 	if free, ok := freeBytes(dir); ok {
 		says += fmt.Sprintf(", %s MB free", number(free>>20))
 		if free < 100<<20 {

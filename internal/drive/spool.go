@@ -28,17 +28,22 @@ import (
 //	                            a message of a duplex exchange: JSON {content, data, name, scope, type}
 //
 // where n is the entry of the call and all numbers are unsigned varints. A
-// file that has grown large is followed by another one, and goes when the
-// last answer in it has ended. A file for each answer would make every stream
-// wait for the file system's journal.
+// file that has grown large is followed by another one, and is emptied and
+// used again when the last answer in it has ended. A file for each answer
+// would make every stream wait for the file system's journal.
 //
 // The folder is there until the session ends, so its presence says that a run
-// was not closed. A nil spool stages nothing.
+// was not closed. Its first file is there from the beginning, and none goes
+// before the end: the folder may stand in the one that a recorded agent works
+// in and lists to its model, and a list of names that changes with every
+// answer would be another prompt each time. A nil spool stages nothing.
 type spool struct {
 	dir string
 
 	mu    sync.Mutex
-	file  *spoolFile
+	file  *spoolFile   // the one that new answers go to; nil when closed
+	free  []*spoolFile // empty ones
+	full  []*spoolFile // those with answers that still come
 	files int
 	buf   []byte
 }
@@ -69,7 +74,11 @@ func openSpool(root string, run ledger.RunID) (*spool, error) {
 	}
 	// A resumed run has files already, which are read until it is closed.
 	names, err := spoolFiles(s.dir)
+	if err != nil {
+		return nil, err
+	}
 	s.files = len(names)
+	s.file, err = s.another()
 	return s, err
 }
 
@@ -99,8 +108,10 @@ func (s *spool) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file != nil {
-		_ = s.file.f.Close()
-		s.file = nil
+		for _, f := range append(append(s.free, s.full...), s.file) {
+			_ = f.f.Close()
+		}
+		s.file, s.free, s.full = nil, nil, nil
 	}
 	if err := os.RemoveAll(s.dir); err != nil {
 		return fault.Wrap(ErrSpool, "drive.spool", err, "the spool folder")
@@ -143,22 +154,36 @@ func (s *spool) begin(n int64, name, typ, scope string, head canon.Value) (*stag
 	return st, st.flush()
 }
 
-// current returns the file that new answers go to.
+// current returns the file that new answers go to. Lock held.
 func (s *spool) current() (*spoolFile, error) {
-	if s.file != nil && s.file.size < rollSize {
-		return s.file, nil
-	}
 	old := s.file
+	if old == nil {
+		return nil, fault.New(ErrSpool, "drive.spool", "the spool is closed")
+	}
+	if old.size < rollSize || old.open == 0 && old.empty() {
+		return old, nil
+	}
+	next, err := s.another()
+	if err != nil {
+		return nil, err
+	}
+	s.file, s.full = next, append(s.full, old)
+	return next, nil
+}
+
+// another returns an empty file. Lock held.
+func (s *spool) another() (*spoolFile, error) {
+	if n := len(s.free); n > 0 {
+		f := s.free[n-1]
+		s.free = s.free[:n-1]
+		return f, nil
+	}
 	f, err := os.OpenFile(filepath.Join(s.dir, fmt.Sprintf("%08d.parts", s.files)), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fault.Wrap(ErrSpool, "drive.spool", err, "a file for answers")
 	}
 	s.files++
-	s.file = &spoolFile{f: f}
-	if old != nil && old.open == 0 {
-		old.remove()
-	}
-	return s.file, nil
+	return &spoolFile{f: f}, nil
 }
 
 // flush writes the frame that was put together. Lock held.
@@ -195,16 +220,22 @@ func (st *staged) end() {
 	s := st.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if st.file.open--; st.file.open == 0 && st.file != s.file {
-		st.file.remove()
+	st.file.open--
+	i := slices.Index(s.full, st.file)
+	if i >= 0 && st.file.open == 0 && st.file.empty() {
+		s.full = slices.Delete(s.full, i, i+1)
+		s.free = append(s.free, st.file)
 	}
 }
 
-// remove deletes a file that nobody needs. That it may fail is no loss: the
-// folder goes at the end.
-func (f *spoolFile) remove() {
-	_ = f.f.Close()
-	_ = os.Remove(f.f.Name())
+// empty empties a file that nobody needs, and reports whether it is empty. One
+// that is not is left as it is: the folder goes at the end.
+func (f *spoolFile) empty() bool {
+	if f.f.Truncate(0) != nil {
+		return false
+	}
+	f.size = 0
+	return true
 }
 
 // partial is an answer that a killed process had staged.
