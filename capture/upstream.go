@@ -22,6 +22,21 @@ type Variable struct {
 	// Only says that the variable is redirected if it is set, and not set if
 	// it is not, because setting it would change what a client does.
 	Only bool
+	// Port says that the value may be a host without a scheme, as HOST or
+	// HOST:PORT, and which port is meant where it names none.
+	Port string
+}
+
+// address returns the address that the variable's value stands for.
+func (v *Variable) address(raw string) (*url.URL, error) {
+	if v.Port != "" && !strings.Contains(raw, "://") {
+		raw = "http://" + raw
+		if u, err := url.Parse(raw); err == nil && u.Host != "" && u.Port() == "" {
+			u.Host = strings.TrimSuffix(u.Host, ":") + ":" + v.Port
+			raw = u.String()
+		}
+	}
+	return parseUpstream(raw)
 }
 
 // Client is one provider, as real clients are pointed at it.
@@ -53,7 +68,8 @@ func Clients() []Client {
 		{"anthropic-foundry", []Variable{{Name: "ANTHROPIC_FOUNDRY_BASE_URL", Only: true}}, ""},
 		{"bedrock", []Variable{{Name: "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", Only: true}, {Name: "AWS_BEDROCK_BASE_URL", Only: true}}, ""},
 		{"azure", []Variable{{Name: "AZURE_OPENAI_ENDPOINT", Only: true}}, ""},
-		{"ollama", []Variable{{Name: "OLLAMA_BASE_URL", Only: true}}, ""},
+		{"ollama", []Variable{{Name: "OLLAMA_HOST", Only: true, Port: "11434"}, {Name: "OLLAMA_BASE_URL", Only: true}}, ""},
+		{"cohere", []Variable{{Name: "CO_API_URL", Only: true}, {Name: "COHERE_BASE_URL", Only: true}}, ""},
 	}
 }
 
@@ -172,7 +188,7 @@ func (c *Client) plan(environ []string, override *url.URL) (Upstream, []Upstream
 			}
 			continue
 		}
-		u, err := parseUpstream(raw)
+		u, err := v.address(raw)
 		if err != nil {
 			return main, nil, fault.New(ErrUpstream, "capture.Plan", "%s does not hold an http or https URL", v.Name)
 		}
@@ -220,7 +236,7 @@ func ChildEnv(environ []string, upstreams []Upstream, addr map[string]string, ex
 			p := path
 			if old := lookup(environ, v.Name); old != "" {
 				// The path stays as the client had it.
-				if o, err := url.Parse(old); err == nil && o.Host == u.URL.Host {
+				if o, err := v.address(old); err == nil && o.Host == u.URL.Host {
 					p = strings.TrimSuffix(o.EscapedPath(), "/")
 				}
 			}

@@ -52,6 +52,23 @@ func TestPlanAndChildEnv(t *testing.T) {
 			env:     []string{"AZURE_OPENAI_ENDPOINT=http://azure"},
 		},
 		{
+			name:    "a host without a scheme, where the client takes one",
+			environ: []string{"OLLAMA_HOST=10.0.0.7", "CO_API_URL=https://cohere.example/v1"},
+			want:    []string{"ollama=http://10.0.0.7:11434", "cohere=https://cohere.example/v1"},
+			env:     []string{"OLLAMA_HOST=http://ollama", "CO_API_URL=http://cohere/v1"},
+		},
+		{
+			name:    "its port",
+			environ: []string{"OLLAMA_HOST=[::1]:8080", "OLLAMA_BASE_URL=http://[::1]:8080/v1"},
+			want:    []string{"ollama=http://[::1]:8080"},
+			env:     []string{"OLLAMA_HOST=http://ollama", "OLLAMA_BASE_URL=http://ollama/v1"},
+		},
+		{
+			name:  "a flag tells every client of the provider",
+			flags: []string{"ollama=http://127.0.0.1:11434", "cohere=https://api.cohere.com"},
+			env:   []string{"OLLAMA_HOST=http://ollama", "OLLAMA_BASE_URL=http://ollama", "CO_API_URL=http://cohere", "COHERE_BASE_URL=http://cohere"},
+		},
+		{
 			name:    "a proxy of the environment leaves the loopback alone",
 			environ: []string{"HTTPS_PROXY=http://p", "HTTP_PROXY=http://p", "NO_PROXY=corp"},
 			env:     []string{"NO_PROXY=corp,127.0.0.1,localhost", "HTTP_PROXY=http://p"},

@@ -23,8 +23,9 @@ type Options struct {
 	// of a recording in files of their own (Orca); nil: those parts stay away.
 	Beside fs.FS
 
-	// Redactor takes secrets out; nil is one that knows no secret. Give that
-	// of the store, so that credentials can be compared in a replay.
+	// Redactor takes secrets out; nil is one that knows no secret. With the key
+	// of the store a replay asks for the credential that the file holds; with
+	// another one it cannot compare them, answers any and remarks it.
 	Redactor *capture.Redactor
 	// Normalisers are the rules of the match key; nil is the built-in ones.
 	Normalisers []capture.Normaliser

@@ -182,6 +182,9 @@ the world as it stood there.`,
 			if err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("note") || cmd.Flags().Changed("script") {
+				return fault.New(ErrUsage, "cli.branch", "--note and --script are for trajectories, which go on without a command")
+			}
 			return a.branch(cmd.Context(), own[0], agent, upstreams, o)
 		},
 	}

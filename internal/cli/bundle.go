@@ -297,7 +297,7 @@ func (s *opened) importCassette(ctx context.Context, t *taken, f *os.File) {
 		t.err = err
 		return
 	}
-	key, err := s.storeKey(ctx)
+	key, err := s.importKey(ctx)
 	if err != nil {
 		t.err = err
 		return
@@ -325,6 +325,14 @@ func (s *opened) importCassette(ctx context.Context, t *taken, f *os.File) {
 	for _, c := range res.Evidence {
 		t.line += fmt.Sprintf("; %d %s", c.N, c.What)
 	}
+}
+
+// importKey returns the key of the fingerprints of what another tool recorded.
+// It is not that of the store: the keys in such a file are those of whoever
+// made it, so that a replay cannot ask for them; it answers any, and says so.
+func (s *opened) importKey(ctx context.Context) ([32]byte, error) {
+	key, err := s.storeKey(ctx)
+	return canon.MAC(key[:], []byte("reprise/cred/imported/v1\n")), err
 }
 
 func counted(list []importer.Count) canon.Value {
