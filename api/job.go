@@ -231,6 +231,32 @@ type GovernedRequest struct {
 	Votes   int64           `json:"votes"`
 }
 
+// Person is somebody who is to be on the roster of a tenant, or not any more.
+type Person struct {
+	ID    string   `json:"id" minLength:"1" maxLength:"256" doc:"Their name in the ledger"`
+	Key   string   `json:"key,omitempty" minLength:"64" maxLength:"64" doc:"Their Ed25519 public key, 64 hexadecimal digits; absent: the one that they have on the roster"`
+	Roles []string `json:"roles" nullable:"false" maxItems:"5" enum:"operator,admin,auditor,council,approver" doc:"All that they are from then on; none: they are taken off"`
+}
+
+// EnrolMatter is what an admin who enrols somebody has to sign.
+type EnrolMatter struct {
+	Roster json.RawMessage `json:"roster" doc:"The roster that would be in force. The matter is bound to its digest"`
+	Verb   string          `json:"verb"`
+	Matter Matter          `json:"matter"`
+}
+
+// EnrolRequest is an enrolment, signed by an admin.
+type EnrolRequest struct {
+	Person
+	Act json.RawMessage `json:"act" doc:"The act in its envelope, with the verb enrol"`
+}
+
+// Enrolled is the roster that is in force.
+type Enrolled struct {
+	Roster json.RawMessage `json:"roster"`
+	Head   Ref             `json:"head" doc:"The entry that put it in force"`
+}
+
 // ClearResult says whether a halt still stands.
 type ClearResult struct {
 	State string `json:"state" doc:"Of the vote: granted means that FORCE_HALT_CLEAR was appended"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
 
 	"github.com/reprise-dev/reprise/internal/drive"
@@ -22,6 +23,7 @@ type body struct {
 	mu      sync.Mutex
 	holders int
 	kept    bool
+	written bool // to the upstream
 }
 
 // Bounds of a request that is held in memory: of one that says its length, and
@@ -58,6 +60,22 @@ func (b *body) hold() {
 	b.mu.Lock()
 	b.holders++
 	b.mu.Unlock()
+}
+
+// wrote lets go of a request in memory that has been written to the upstream.
+// Where writing it failed nobody knows who still reads, and its memory is left
+// to the collector.
+func (b *body) wrote(info httptrace.WroteRequestInfo) {
+	if info.Err != nil || b.empty() || b.large != nil {
+		return
+	}
+	b.mu.Lock()
+	again := b.written
+	b.written = true
+	b.mu.Unlock()
+	if !again {
+		b.release()
+	}
 }
 
 func (b *body) keep() {
@@ -106,9 +124,8 @@ func (h *handler) readBody(w http.ResponseWriter, r *http.Request) (*body, error
 				break
 			}
 			if r.ContentLength > maxPooled || r.ContentLength < 0 && len(b) >= maxUnknown {
-				out, err := h.putAside(b, in)
 				*buf = b
-				buffers.Put(buf)
+				out, err := h.putAside(buf, in)
 				return out, tooMuch(err, limit)
 			}
 			b = append(b, 0)[:len(b)]
@@ -140,17 +157,20 @@ func tooMuch(err error, limit int64) error {
 }
 
 // putAside takes a request that is too large to be held: what came of it, and
-// what is still coming.
-func (h *handler) putAside(have []byte, in io.Reader) (*body, error) {
+// what is still coming. It gives the buffer back before it waits for that.
+func (h *handler) putAside(have *[]byte, in io.Reader) (*body, error) {
 	f, err := h.p.s.Scratch()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, err = f.Write(*have)
 	}
-	if _, err = f.Write(have); err == nil {
+	buffers.Put(have)
+	if err == nil {
 		err = copyTo(f, in)
 	}
 	if err != nil {
-		_ = f.Close()
+		if f != nil {
+			_ = f.Close()
+		}
 		return nil, err
 	}
 	f.Flushed()

@@ -25,8 +25,9 @@ const ContentCoding = "content-coding@1"
 const errCoding fault.Invalid = "capture.content_coding"
 
 const (
-	maxCodings = 4       // that stand one behind the other
-	zstdWindow = 8 << 20 // bytes that a zstd body may refer back to, as browsers allow
+	maxCodings    = 4       // that stand one behind the other
+	zstdWindow    = 8 << 20 // bytes that a zstd body may refer back to, as browsers allow
+	decoderBuffer = 16 << 10
 )
 
 // codings returns the codings of a body in the order in which they were
@@ -59,7 +60,7 @@ func decoder(coding string, r io.Reader) (_ io.Reader, closer func(), err error)
 		}
 	}
 	for _, name := range slices.Backward(list) {
-		in := bufio.NewReaderSize(r, 16<<10)
+		in := bufio.NewReaderSize(r, decoderBuffer)
 		switch name {
 		case "zstd":
 			d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindow))
@@ -134,7 +135,7 @@ func encoder(coding string, w io.Writer) (*encoding, error) {
 			}
 			next = z
 		case "br":
-			next = brotli.NewWriterLevel(w, brotliLevel)
+			next = brotli.NewWriterOptions(w, brotli.WriterOptions{Quality: brotliLevel, LGWin: brotliWindow})
 		case "deflate":
 			next = zlib.NewWriter(w)
 		default:
@@ -147,8 +148,12 @@ func encoder(coding string, w io.Writer) (*encoding, error) {
 	return e, nil
 }
 
-// brotliLevel is fast; what is coded anew is stored, and compressed there.
-const brotliLevel = 4
+// What is coded anew is stored, and compressed there: so it is done fast and
+// with little memory.
+const (
+	brotliLevel  = 4
+	brotliWindow = 18 // its logarithm
+)
 
 type flusher interface {
 	io.WriteCloser

@@ -35,7 +35,8 @@
 //
 //	event    name "websocket.message", refs {call}, data {after, dir, frames, op, redacted, seq}, content "message"
 //
-// and is passed on when it is staged. [Sockets] says which sockets are refused
+// and is passed on when it is staged, or waits because a secret may begin in it.
+// [Sockets] says which sockets are refused
 // first, so that clients fall back to HTTP. In a replay the upstream's
 // messages come again when everything has come that the client had said
 // before; a message of the client that is not the recorded one closes the
@@ -60,14 +61,22 @@
 // the texts of one field of all messages are looked at as one; a message in
 // which a secret may begin is held back from the record, never from the client.
 // Bodies with a content coding are looked at behind it, and coded anew if a
-// secret is in there. What was taken out is named in redacted: such a body is
+// secret is in there. A compressed answer that streams is decoded as it comes,
+// and recorded as far as its bytes tell nothing that may be a secret; when one
+// is found the record stops, and begins anew when the answer has ended. What
+// was taken out is named in redacted: such a body is
 // not byte for byte the one that came. A coding behind which nobody could look
 // is named in unscanned.
 //
-// BUG: a compressed answer that streams is recorded when it has ended: if the
-// recorder is killed before, the record has none of its bytes. A secret that is
-// spelled over several messages of a WebSocket is not found, because each is
-// passed on when it is recorded.
+// Messages of a WebSocket are looked at in the same way, each direction by
+// itself. One that waits keeps those behind it out of the record too, because
+// the record has their order: if the recorder is killed, these are lost. What
+// waits for no more than what may follow the first three letters of a secret
+// goes into the record when its text has ended or when 64 messages wait.
+//
+// BUG: an answer that streams with several content codings, one behind the
+// other, is recorded when it has ended: if the recorder is killed before, the
+// record has none of its bytes.
 //
 // # Large requests
 //

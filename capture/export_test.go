@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/reprise-dev/reprise/internal/scratch"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -185,6 +188,119 @@ func Resign(r *http.Request, asked string, keys []AWSKey, payload string) error 
 	}
 	return resign(r, asked, keys, func() (io.Reader, error) { return strings.NewReader(""), nil })
 }
+
+// Slowly replaces secrets in a stream of lines as [Cleaner] does, but reads
+// every message with a general decoder and keeps every text of it.
+func Slowly(r *Redactor, stream string) (string, []string) {
+	l := &lines{rest: r.stream()}
+	l.j.f = l.rest.f
+	var out []byte
+	for line := range strings.Lines(stream) {
+		m := &message{raw: []byte(line)}
+		l.find(m)
+		if m.at < m.end && l.j.read(m) {
+			l.j.enterSlowly(m)
+		}
+		l.j.push(m)
+		out = l.give(out, false)
+	}
+	out = l.rest.write(l.give(out, true), nil, true)
+	return string(out), l.found()
+}
+
+func (j *joined) enterSlowly(m *message) {
+	for _, s := range j.found {
+		says, err := jsontext.AppendUnquote(nil, m.raw[s.at:s.end])
+		f := &field{}
+		if !m.whole {
+			f = j.field(m, &s)
+		}
+		if err != nil || f == nil {
+			continue
+		}
+		from := f.base + int64(len(f.text))
+		t := &text{m: m, at: s.at, end: s.end, says: says, from: from, to: from + int64(len(says))}
+		m.texts = append(m.texts, t)
+		m.open++
+		f.text = append(f.text, says...)
+		f.texts = append(f.texts, t)
+		j.scan(f, m.whole)
+	}
+}
+
+// CleanedNames is [Cleaner] for a whole stream, with the names that were found.
+func CleanedNames(r *Redactor, h http.Header, parts ...string) (string, []string) {
+	c := r.cleaner(h)
+	var out []byte
+	for _, p := range parts {
+		out = c.write(out, []byte(p), false)
+	}
+	return string(c.write(out, nil, true)), c.found()
+}
+
+// Walked says how a message is read: by whom, and which texts of which fields
+// are found.
+func Walked(b []byte, slowly bool) (string, bool) {
+	var j joined
+	m := &message{raw: b, end: len(b)}
+	read := j.skim
+	if slowly {
+		read = j.read
+	}
+	if !read(m) {
+		return "", false
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s %s %t", m.typ.of(b), m.item.of(b), m.whole)
+	for _, s := range j.found {
+		fmt.Fprintf(&out, "\n%d %d %q", s.at, s.end, j.field(m, &s).name)
+	}
+	return out.String(), true
+}
+
+// CodedParts codes texts one behind the other, so that each part of the body
+// can be read when it has come; the last part is the end.
+func CodedParts(coding string, texts ...string) ([][]byte, error) {
+	var out bytes.Buffer
+	w, err := encoder(coding, &out)
+	if err != nil {
+		return nil, err
+	}
+	var list [][]byte
+	for _, s := range texts {
+		if _, err := w.Write([]byte(s)); err != nil {
+			return nil, err
+		}
+		if err := w.Flush(); err != nil {
+			return nil, err
+		}
+		list = append(list, bytes.Clone(out.Bytes()))
+		out.Reset()
+	}
+	err = w.Close()
+	return append(list, bytes.Clone(out.Bytes())), err
+}
+
+// BeginningOf decodes what can be read of a body that is not whole.
+func BeginningOf(coding string, b []byte) string {
+	plain, _ := decode(coding, b, DefaultMaxWhole)
+	return string(plain)
+}
+
+// Clearing says of a coded body that comes in parts how many bytes of it may
+// be recorded; false if there is a secret in it or it is not what it says.
+type Clearing struct{ c clearing }
+
+// NewClearing returns one; it must be stopped.
+func NewClearing(r *Redactor, coding, typ string) *Clearing {
+	return &Clearing{clearing{u: unfold(coding), look: r.cleaner(http.Header{"Content-Type": {typ}})}}
+}
+
+func (c *Clearing) Write(p []byte) (int64, bool) { return c.c.write(p) }
+
+func (c *Clearing) End(broke bool) bool { return c.c.end(broke) }
+
+func (c *Clearing) Stop() { c.c.u.stop() }
 
 // Patience sets how long an answer waits for its turn while nothing moves, and
 // reports whether there is an order to keep.

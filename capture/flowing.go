@@ -99,32 +99,88 @@ func (a *answering) recorder(st *drive.Stream) (recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &decoding{a: a, st: st, f: f}, nil
+	d := &decoding{a: a, st: st, f: f}
+	if len(list) == 1 {
+		d.ahead = &clearing{u: unfold(list[0]), look: red(a.resp.Header)}
+	}
+	return d, nil
 }
 
-// decoding records an answer that is compressed and streams. Nobody knows what
-// is in it before it has been decoded, and nothing can be taken out of its
-// middle: so it is put aside until its end. If the process is killed before,
-// the record has none of it.
+// decoding records an answer that is compressed and streams. It is decoded as
+// it comes, and goes into the record as far as nothing is in it that may be a
+// secret. Nothing can be taken out of its middle: so all of it is put aside
+// too, and if a secret is found the record begins anew when the answer has
+// ended. If the process is killed before, the record has what came before that.
 type decoding struct {
 	a     *answering
 	st    *drive.Stream
 	f     *scratch.File
+	ahead *clearing // nil: nothing is recorded before the end
 	parts []drive.Part
+	next  int   // of parts, that is recorded next
+	at    int64 // where that begins
+	out   int64 // bytes that are recorded
 }
 
-func (d *decoding) close() { _ = d.f.Close() }
+func (d *decoding) close() {
+	d.behind()
+	_ = d.f.Close()
+}
+
+// behind ends that the answer is decoded as it comes.
+func (d *decoding) behind() {
+	if d.ahead != nil {
+		d.ahead.u.stop()
+		d.ahead = nil
+	}
+}
 
 func (d *decoding) write(p []byte) error {
 	if err := d.st.Begun(); err != nil {
 		return err
 	}
 	d.parts = append(d.parts, drive.Part{After: d.st.Arrive(), Size: len(p)})
-	_, err := d.f.Write(p)
+	if _, err := d.f.Write(p); err != nil || d.ahead == nil {
+		return err
+	}
+	clear, ok := d.ahead.write(p)
+	if !ok {
+		d.behind()
+	}
+	return d.record(clear)
+}
+
+// record records the bytes that came up to there.
+func (d *decoding) record(to int64) error {
+	if to > d.out {
+		if err := copyTo(putting(d.st.Put), d.f.Reader(d.out, to-d.out)); err != nil {
+			return err
+		}
+		d.out = to
+	}
+	for ; d.next < len(d.parts); d.next++ {
+		p := d.parts[d.next]
+		if d.at+int64(p.Size) > d.out {
+			break
+		}
+		d.st.Part(p.After, p.Size)
+		d.at += int64(p.Size)
+	}
+	return nil
+}
+
+// anew begins the record anew, if it has begun.
+func (d *decoding) anew() (err error) {
+	if d.out > 0 {
+		d.st, err = d.a.x.Stream(ResponseName, contentType(d.a.resp.Header), d.a.head)
+	}
 	return err
 }
 
 func (d *decoding) end(o *effect.Outcome, broke bool) error {
+	if d.ahead != nil && d.ahead.end(broke) {
+		return d.record(d.f.Size())
+	}
 	coding := d.a.resp.Header.Get("Content-Encoding")
 	red := d.a.h.p.o.Redactor.cleaner
 	look := red(d.a.resp.Header)
@@ -133,16 +189,19 @@ func (d *decoding) end(o *effect.Outcome, broke bool) error {
 	case errors.Is(err, scratch.ErrScratch):
 		return err
 	case err != nil && !broke: // it is not what it says
+		if err := d.anew(); err != nil {
+			return err
+		}
 		o.Data = d.a.seen(o.Data, true)
 		plain := red(d.a.resp.Header)
 		err = d.put(func(to func([]byte) error) error { return d.plain("", plain, to) })
 		o.Redacted = join(o.Redacted, plain.found())
 		return err
 	case look.found() == nil:
-		for _, p := range d.parts {
-			d.st.Part(p.After, p.Size)
-		}
-		return copyTo(putting(d.st.Put), d.f.Reader(0, d.f.Size()))
+		return d.record(d.f.Size())
+	}
+	if err := d.anew(); err != nil {
+		return err
 	}
 	o.Redacted = join(o.Redacted, look.found())
 	return d.put(func(to func([]byte) error) error {

@@ -35,7 +35,7 @@ func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Re
 	defer leave()
 	defer context.AfterFunc(r.Context(), func() { time.AfterFunc(h.p.o.Grace, leave) })()
 	early := informing{w: w, red: h.p.o.Redactor}
-	out := h.outgoing(early.listen(up), r, b)
+	out := h.outgoing(early.listen(up, b), r, b)
 	if ch != nil {
 		h.p.sets.made(ch)
 		ch.apply(out)
@@ -102,13 +102,12 @@ func (h *handler) outgoing(ctx context.Context, r *http.Request, b *body) *http.
 	}
 	if !b.empty() || r.ContentLength < 0 {
 		b.hold()
-		s := &sending{b: b}
 		if b.large == nil {
-			s.r = bytes.NewReader(b.b)
+			// The transport knows this type, and writes head and body at once.
+			out.Body = io.NopCloser(bytes.NewReader(b.b))
 		} else {
-			s.r = b.reader()
+			out.Body = &sending{b: b, r: b.reader()}
 		}
-		out.Body = s
 	}
 	return out.WithContext(ctx)
 }
@@ -120,7 +119,7 @@ func basic(u *url.Userinfo) string {
 	return r.Header.Get("Authorization")
 }
 
-// sending is a request body on its way to the upstream.
+// sending is a large request on its way to the upstream.
 type sending struct {
 	mu sync.Mutex // the transport may close it while it reads
 	r  io.Reader

@@ -25,9 +25,10 @@ type informing struct {
 // maxInforming bounds the answers before the answer.
 const maxInforming = 32
 
-// listen returns a context with which a request's answers of 1xx are passed on.
-func (f *informing) listen(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: f.take})
+// listen returns a context with which a request's answers of 1xx are passed on,
+// and its body is let go of when it has been written.
+func (f *informing) listen(ctx context.Context, b *body) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: f.take, WroteRequest: b.wrote})
 }
 
 func (f *informing) take(code int, header textproto.MIMEHeader) error {

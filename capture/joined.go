@@ -3,7 +3,6 @@ package capture
 import (
 	"bytes"
 	"slices"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -25,8 +24,10 @@ type joined struct {
 	dec    jsontext.Decoder
 	in     bytes.Reader
 	levels []level
-	found  []text
+	found  []spot
+	seen   []span
 	key    []byte
+	alone  field // of a text that is looked at by itself
 }
 
 // message is one message of a stream: raw is how it stands there, of which the
@@ -37,14 +38,15 @@ type message struct {
 	texts   []*text
 	open    int // texts of which it is not known yet whether a secret is in them
 
+	typ, item span // as they stand in the JSON
+	whole     bool // none of its texts is a part of one
+
 	frame *frame // of a binary stream
 }
 
 // text is a string in a message.
 type text struct {
 	m        *message
-	level    int
-	name     string
 	at, end  int    // in the message, with quotation marks
 	says     []byte // without
 	from, to int64  // in its field
@@ -55,24 +57,19 @@ type text struct {
 type cut struct {
 	at, end int
 	with    string
+	name    string // of the secret
 }
 
 // field is the texts of one place in all messages.
 type field struct {
+	name      string
+	typ, item []byte // of the messages that it is in
+
 	r     replacer // for what belongs to a secret that was found
 	text  []byte   // what is not decided yet, and one byte before
 	base  int64    // where text begins
 	at    int      // in text: what stands before is decided
 	texts []*text
-}
-
-// level is an object or array in a message.
-type level struct {
-	parent int
-	array  bool
-	name   string
-	pos    int    // of its next element
-	index  string // by which it says which of many it is
 }
 
 const (
@@ -81,31 +78,18 @@ const (
 	maxFields   = 10_000
 )
 
-// unread are members that never carry what a model says a part at a time.
-func unread(name string) bool {
-	switch name {
-	case "type", "object", "model", "id", "item_id", "role", "obfuscation", "system_fingerprint", "p":
-		return true
-	}
-	return false
-}
-
-// numbering are members that say which of many something belongs to.
-func numbering(name string) bool {
-	switch name {
-	case "index", "output_index", "content_index", "summary_index", "item_id", "contentBlockIndex":
-		return true
-	}
-	return false
-}
-
 // add takes the next message.
 func (j *joined) add(m *message) {
+	if m.at < m.end {
+		j.look(m)
+	}
+	j.push(m)
+}
+
+// push takes the next message, which was looked at.
+func (j *joined) push(m *message) {
 	j.queue = append(j.queue, m)
 	j.size += len(m.raw)
-	if m.at < m.end {
-		j.read(m)
-	}
 	if j.size > maxHeldBack {
 		j.giveUp()
 	}
@@ -128,107 +112,83 @@ func (j *joined) next(last bool) *message {
 	return m
 }
 
-// read finds the texts of a message. What is no JSON has none.
-func (j *joined) read(m *message) {
-	b := m.raw[m.at:m.end]
-	j.in.Reset(b)
-	j.dec.Reset(&j.in)
-	j.levels, j.found = j.levels[:0], j.found[:0]
-	now := -1
-	name := ""
-	for {
-		kind := j.dec.PeekKind()
-		isName := now >= 0 && !j.levels[now].array && name == ""
-		switch kind {
-		case '{', '[':
-			if _, err := j.dec.ReadToken(); err != nil {
-				return
-			}
-			l := level{parent: now, array: kind == '[', name: name}
-			if now >= 0 && j.levels[now].array {
-				l.name = strconv.Itoa(j.levels[now].pos)
-				j.levels[now].pos++
-			}
-			j.levels = append(j.levels, l)
-			now, name = len(j.levels)-1, ""
-		case '}', ']':
-			if _, err := j.dec.ReadToken(); err != nil {
-				return
-			}
-			now, name = j.levels[now].parent, ""
-		case 0: // the end, or no JSON
-			if now == -1 && len(j.levels) > 0 {
-				j.enter(m)
-			}
-			return
-		default:
-			v, err := j.dec.ReadValue()
-			if err != nil || now < 0 {
-				return
-			}
-			if isName {
-				name = string(v[1 : len(v)-1])
-				if name == "" {
-					name = " "
-				}
-				continue
-			}
-			at := int(j.dec.InputOffset())
-			if numbering(name) {
-				j.levels[now].index += "#" + string(v)
-			}
-			if kind == '"' && len(v) > 2 && !unread(name) {
-				j.found = append(j.found, text{level: now, name: name, at: m.at + at - len(v), end: m.at + at})
-			}
-			if j.levels[now].array {
-				j.levels[now].pos++
-			}
-			name = ""
-		}
+// look looks for secrets in a message that is JSON.
+func (j *joined) look(m *message) {
+	if j.skim(m) || j.read(m) {
+		j.enter(m)
+	} else {
+		m.whole = false
 	}
 }
 
 // enter puts the texts of a message into their fields.
 func (j *joined) enter(m *message) {
 	for i := range j.found {
-		t := j.found[i]
-		says, err := jsontext.AppendUnquote(nil, m.raw[t.at:t.end])
-		f := j.field(&t)
-		if err != nil || f == nil {
+		s := &j.found[i]
+		f := &j.alone
+		if m.whole {
+			f.r.inside, f.text, f.base, f.at, f.texts = nil, f.text[:0], 0, 0, f.texts[:0]
+		} else if f = j.field(m, s); f == nil {
 			continue
 		}
-		t.m, t.says = m, says
-		t.from = f.base + int64(len(f.text))
-		t.to = t.from + int64(len(says))
-		m.texts = append(m.texts, &t)
-		m.open++
-		f.text = append(f.text, says...)
-		f.texts = append(f.texts, &t)
-		j.scan(f, false)
+		j.say(f, m, s.at, s.end)
 	}
 }
 
-// field returns the field of a text; nil if there are too many.
-func (j *joined) field(t *text) *field {
-	j.key = append(j.key[:0], t.name...)
-	for at := t.level; at >= 0; at = j.levels[at].parent {
-		l := &j.levels[at]
-		name := l.name
-		if l.index != "" && l.parent >= 0 && j.levels[l.parent].array {
-			name = "" // it says itself which it is
+// say adds a text to a field.
+func (j *joined) say(f *field, m *message, at, end int) {
+	raw, had := m.raw[at:end], len(f.text)
+	if inside := raw[1 : len(raw)-1]; bytes.IndexByte(inside, '\\') < 0 {
+		f.text = append(f.text, inside...)
+	} else {
+		all, err := jsontext.AppendUnquote(f.text, raw)
+		if err != nil {
+			f.text = f.text[:had]
+			return
 		}
-		j.key = append(append(append(j.key, '\n'), name...), l.index...)
+		f.text = all
 	}
-	f := j.fields[string(j.key)]
-	if f == nil && len(j.order) < maxFields {
-		f = &field{r: replacer{f: j.f}}
-		if j.fields == nil {
-			j.fields = map[string]*field{}
+	if len(f.texts) == 0 && f.r.inside == nil && f.at == had && j.clear(f, m.whole) {
+		f.at = len(f.text)
+		f.settle()
+		return
+	}
+	t := &text{m: m, at: at, end: end, says: bytes.Clone(f.text[had:]), from: f.base + int64(had), to: f.base + int64(len(f.text))}
+	m.texts = append(m.texts, t)
+	m.open++
+	f.texts = append(f.texts, t)
+	j.scan(f, m.whole)
+}
+
+// clear reports whether no secret is or may begin in what is new of a field of
+// which everything was decided. Nearly always it is so, and then nothing needs
+// to be kept of the text.
+func (j *joined) clear(f *field, last bool) bool {
+	for i := f.at; ; i++ {
+		at, buckets := j.f.next(f.text, i)
+		if at == len(f.text) {
+			return true
 		}
-		j.fields[string(j.key)] = f
-		j.order = append(j.order, f)
+		var before byte
+		if at > 0 {
+			before = f.text[at-1]
+		}
+		if _, _, v := j.f.best(f.text, at, buckets, before, last); v != isNot {
+			return false
+		}
+		i = at
 	}
-	return f
+}
+
+// forget lets go of the fields of which everything is decided.
+func (j *joined) forget() {
+	j.order = slices.DeleteFunc(j.order, func(f *field) bool {
+		over := f.at == len(f.text) && f.r.inside == nil
+		if over {
+			delete(j.fields, f.name)
+		}
+		return over
+	})
 }
 
 // scan decides what can be decided of a field.
@@ -237,7 +197,7 @@ func (j *joined) scan(f *field, last bool) {
 	for i < len(f.text) {
 		if f.r.inside != nil {
 			n, ends := f.r.swallow(f.text[i:], last)
-			f.cut(i, i+n, "")
+			f.cut(i, i+n, "", f.r.inside.name)
 			i += n
 			if !ends {
 				break
@@ -261,7 +221,7 @@ func (j *joined) scan(f *field, last bool) {
 			i++
 			continue
 		}
-		f.cut(at+p.keep, end, p.standIn())
+		f.cut(at+p.keep, end, p.standIn(), p.name)
 		if !slices.Contains(j.names, p.name) {
 			j.names = append(j.names, p.name)
 		}
@@ -292,7 +252,7 @@ func (f *field) settle() {
 
 // cut takes a part out of the texts of a field. A part that stands in one text
 // as it is written there is left to who looks at the bytes.
-func (f *field) cut(at, end int, with string) {
+func (f *field) cut(at, end int, with, name string) {
 	from, to := f.base+int64(at), f.base+int64(end)
 	for _, t := range f.texts {
 		a, b := max(from, t.from), min(to, t.to)
@@ -303,7 +263,7 @@ func (f *field) cut(at, end int, with string) {
 		if a == from && b == to && with != "" && plain {
 			return
 		}
-		t.cuts = append(t.cuts, cut{at: int(a - t.from), end: int(b - t.from), with: with})
+		t.cuts = append(t.cuts, cut{at: int(a - t.from), end: int(b - t.from), with: with, name: name})
 		with = ""
 	}
 }
@@ -312,12 +272,47 @@ func (f *field) cut(at, end int, with string) {
 // time whether it is the beginning of a secret.
 const unfinished = "unfinished"
 
+// maxShort is how many bytes of what may be a secret say nothing of it.
+const maxShort = 3
+
+// letGo decides of what waits for nothing but what may follow the first few
+// letters of a secret. These are not taken out; what follows them is, if it is
+// one. With m only that is decided of which m is the end.
+func (j *joined) letGo(m *message) {
+	if len(j.queue) == 0 {
+		return
+	}
+	var of, item []byte
+	if m != nil {
+		var last []byte
+		if of, last = family(m.typ.of(m.raw)); !isEnd(last) {
+			return
+		}
+		item = m.item.of(m.raw)
+	}
+	for _, f := range j.order {
+		if len(f.texts) == 0 || len(f.text)-f.at > maxShort || f.r.inside != nil {
+			continue
+		}
+		if !bytes.HasPrefix(f.typ, of) || len(item) > 0 && !bytes.Equal(f.item, item) {
+			continue
+		}
+		for _, t := range f.texts {
+			t.m.open--
+		}
+		f.texts = f.texts[:0]
+	}
+}
+
 // giveUp takes out what may be the beginning of secrets, because too much
 // waits for what follows.
 func (j *joined) giveUp() {
+	if j.letGo(nil); len(j.queue) == 0 || j.queue[0].open == 0 {
+		return
+	}
 	for _, f := range j.order {
 		if f.at < len(f.text) {
-			f.cut(f.at, len(f.text), StandIn(unfinished))
+			f.cut(f.at, len(f.text), StandIn(unfinished), unfinished)
 			if !slices.Contains(j.names, unfinished) {
 				j.names = append(j.names, unfinished)
 			}
@@ -353,127 +348,15 @@ func (m *message) json() ([]byte, bool) {
 	return append(out, m.raw[done:m.end]...), true
 }
 
-// lines replaces secrets in a stream of messages of which each is a line:
-// server-sent events, or lines of JSON; or each an element of one array.
-type lines struct {
-	j      joined
-	rest   *replacer
-	part   []byte // of a line
-	long   bool   // the line is so long that it is not looked at as one
-	arrays bool   // what is no array is one document, of which no field comes in parts
-	whole  bool   // it is one
-	array  bool
-	begun  bool
-	depth  int
-	quoted bool
-	esc    bool
-}
-
-func (l *lines) found() []string { return join(l.j.names, l.rest.names) }
-
-func (l *lines) held() int { return len(l.part) + l.j.size + l.rest.held() }
-
-func (l *lines) write(dst, p []byte, last bool) []byte {
-	for len(p) > 0 && !l.whole {
-		n := l.until(p)
-		if l.whole {
-			break
-		}
-		now := p[:max(n, -n)]
-		p = p[len(now):]
-		switch {
-		case l.long && len(l.j.queue) == 0:
-			dst = l.rest.write(dst, now, false)
-		case l.long:
-			l.j.add(&message{raw: bytes.Clone(now)})
-		case n > 0:
-			l.part = append(l.part, now...)
-			l.take()
-		default:
-			if l.part = append(l.part, now...); len(l.part) > maxLine { // no message of a few letters
-				l.long = true
-				l.j.add(&message{raw: l.part})
-				l.part = nil
-			}
-		}
-		l.long = l.long && n < 0
-		dst = l.give(dst, false)
-	}
-	if l.whole {
-		dst = l.rest.write(dst, l.part, false)
-		l.part = nil
-		return l.rest.write(dst, p, last)
-	}
-	if last && len(l.part) > 0 {
-		l.take()
-	}
-	if !last {
-		return dst
-	}
-	return l.rest.write(l.give(dst, true), nil, true)
-}
-
-// give appends the messages of which everything is decided.
-func (l *lines) give(dst []byte, last bool) []byte {
-	for m := l.j.next(last); m != nil; m = l.j.next(last) {
-		json, changed := m.json()
-		if !changed {
-			dst = l.rest.write(dst, m.raw, false)
-			continue
-		}
-		dst = l.rest.write(dst, m.raw[:m.at], false)
-		dst = l.rest.write(dst, json, false)
-		dst = l.rest.write(dst, m.raw[m.end:], false)
-	}
-	return dst
-}
-
-// until returns how many bytes there are to the end of the line or element,
-// or the negative number of all if it does not end.
-func (l *lines) until(p []byte) int {
-	if !l.begun {
-		if i := bytes.IndexFunc(p, func(r rune) bool { return r != ' ' && r != '\n' && r != '\r' && r != '\t' }); i >= 0 {
-			l.begun, l.array = true, p[i] == '['
-			l.whole = l.arrays && !l.array
-		}
-	}
-	if !l.array {
-		if i := bytes.IndexByte(p, '\n'); i >= 0 {
-			return i + 1
-		}
-		return -len(p)
-	}
-	for i, c := range p {
-		switch {
-		case l.esc:
-			l.esc = false
-		case l.quoted:
-			l.esc, l.quoted = c == '\\', c != '"'
-		case c == '"':
-			l.quoted = true
-		case c == '{' || c == '[':
-			l.depth++
-		case c == '}' || c == ']':
-			if l.depth--; l.depth == 1 {
-				return i + 1
+// names returns the names of what was taken out of a message.
+func (m *message) names() []string {
+	var out []string
+	for _, t := range m.texts {
+		for _, c := range t.cuts {
+			if !slices.Contains(out, c.name) {
+				out = append(out, c.name)
 			}
 		}
 	}
-	return -len(p)
-}
-
-// take takes the line that is whole now.
-func (l *lines) take() {
-	m := &message{raw: l.part, end: len(l.part)}
-	l.part = nil
-	switch {
-	case bytes.HasPrefix(m.raw, []byte("data:")):
-		m.at = len("data:")
-	case l.array:
-		m.at = max(0, bytes.IndexByte(m.raw, '{'))
-	}
-	if !looksJSON(m.raw[m.at:]) {
-		m.at = m.end
-	}
-	l.j.add(m)
+	return out
 }

@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/store/sqlite"
 )
 
@@ -79,12 +81,8 @@ func TestMemoryIsFlatOverStreams(t *testing.T) { //nolint:paralleltest // see ab
 	if testing.Short() || racing {
 		streams = 24
 	}
-	const size, conns = 10 * mb, 4
-	block := make([]byte, 32<<10)
-	_, _ = io.ReadFull(rand.Reader, block)
-	for i := range block {
-		block[i] = 'a' + block[i]%26
-	}
+	const size = 10 * mb
+	block := letters()
 	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(w, "data: %s\n\n", r.URL.RawQuery)
@@ -94,9 +92,71 @@ func TestMemoryIsFlatOverStreams(t *testing.T) { //nolint:paralleltest // see ab
 			}
 		}
 	})
-	rig := onDisk(t)
+	flatOverStreams(t, onDisk(t), up.URL, streams, size)
+}
+
+// Nor does it grow where the streams are compressed and have to be decoded
+// while they come, and where a secret comes in their middle.
+//
+// It stands alone, because it looks at the memory of the whole process.
+func TestMemoryIsFlatOverCompressedStreams(t *testing.T) { //nolint:paralleltest // see above
+	const streams = 4
+	size := 10 * mb
+	if testing.Short() || racing {
+		size = mb
+	}
+	var texts []string
+	for n, block := 0, letters(); n < size; n += len(block) {
+		texts = append(texts, "data: "+string(block)+"\n\n")
+	}
+	secretly := slices.Clone(texts)
+	secretly[len(texts)/2] = "data: " + spelled + "\n\n"
+	for _, coding := range []string{"gzip", "zstd", "br"} {
+		for name, says := range map[string][]string{"clear": texts, "with a secret": secretly} {
+			t.Run(coding+", "+name, func(t *testing.T) {
+				list, err := capture.CodedParts(coding, says...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var all int
+				for _, p := range list {
+					all += len(p)
+				}
+				up := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Type", "text/event-stream")
+					w.Header().Set("Content-Encoding", coding)
+					for _, p := range list {
+						if _, err := w.Write(p); err != nil {
+							return
+						}
+						w.(http.Flusher).Flush()
+					}
+				})
+				rig := onDisk(t)
+				rig.opts.Redactor = redactor(capture.Secret{Name: "ENV", Value: spelled})
+				flatOverStreams(t, rig, up.URL, streams, int64(all))
+			})
+		}
+	}
+}
+
+// letters returns a block of random letters.
+func letters() []byte {
+	block := make([]byte, 32<<10)
+	_, _ = io.ReadFull(rand.Reader, block)
+	for i := range block {
+		block[i] = 'a' + block[i]%26
+	}
+	return block
+}
+
+// flatOverStreams records so many streams of a size, a few at a time, and
+// looks at what the process holds meanwhile and afterwards.
+func flatOverStreams(t *testing.T, rig *rig, upstream string, streams int, size int64) {
+	t.Helper()
+	const conns = 4
 	live0 := live()
-	p := rig.record(up.URL)
+	p := rig.record(upstream)
 	one := client()
 	ask := func(n int) {
 		resp, err := one.Post(fmt.Sprintf("%s/v1/chat/completions?n=%d", p.url, n), "application/json", http.NoBody)
@@ -124,7 +184,7 @@ func TestMemoryIsFlatOverStreams(t *testing.T) { //nolint:paralleltest // see ab
 	peak := stop()
 	held = append(held, live())
 	p.end()
-	t.Logf("%d streams of 10 MB: %d MB before, %d MB at most, %d MB after", streams, live0/mb, peak/mb, held[0]/mb)
+	t.Logf("%d streams: %d MB before, %d MB at most, %d MB after", streams, live0/mb, peak/mb, held[0]/mb)
 	if limit := live0 + 64*mb; peak > limit {
 		t.Errorf("the heap held %d MB, want at most %d", peak/mb, limit/mb)
 	}

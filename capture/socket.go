@@ -18,7 +18,6 @@ import (
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
-	"github.com/reprise-dev/reprise/kernel/ledger"
 )
 
 // A WebSocket is one exchange. The request for it is the call, the answer to
@@ -224,7 +223,7 @@ func (h *handler) relay(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return
 	}
 	defer h.p.leave(conn)
-	s := &socket{h: h, x: x, a: a, client: conn, server: server}
+	s := &socket{h: h, x: x, a: a, client: conn, server: server, said: newTranscript(x, h.p.o.Redactor)}
 	s.run(ctx, in, bufio.NewReader(server))
 }
 
@@ -279,10 +278,8 @@ type socket struct {
 	server io.ReadWriteCloser
 
 	mu    sync.Mutex // orders the messages of both directions
-	seq   int64
-	beats int      // pings and pongs that are recorded
-	names []string // of the secrets that were found
-	mask  [4]byte  // that the client used last
+	said  *transcript
+	mask  [4]byte // that the client used last
 	ended bool
 }
 
@@ -356,90 +353,28 @@ func (s *socket) pump(dir string, from *websocket.Reader, to io.Writer) ending {
 	}
 }
 
-// record puts a message into the ledger. It may be passed on then.
+// record takes a message for the ledger. It may be passed on then.
 func (s *socket) record(dir string, m *websocket.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
 		return fault.New(drive.ErrEnded, "capture.socket", "the socket has ended")
 	}
-	stored, names := s.h.p.o.Redactor.Bytes(m.Payload())
-	s.names = join(s.names, names)
 	if m.Frames[0].Masked {
 		s.mask = m.Frames[0].Mask
 	}
-	data := messageData(dir, s.seq, m.Op, s.x.Elapsed())
-	if len(m.Frames) > 1 && len(m.Frames) <= maxSizes {
-		sizes := make([]canon.Value, len(m.Frames))
-		for i := range m.Frames {
-			sizes[i] = canon.Int(int64(len(m.Frames[i].Payload)))
-		}
-		data = data.With("frames", canon.Array(sizes...))
-	}
-	if names != nil {
-		data = data.With("redacted", texts(names))
-	}
-	s.seq++
-	return s.x.Message(EventSocket, data, ledger.Content{Name: messageName, Type: messageType(m.Op, stored), Bytes: stored})
+	_, err := s.said.hear(dir, m)
+	return err
 }
-
-// maxBeats bounds the pings and pongs of one socket that are recorded; those
-// beyond it are passed on.
-const maxBeats = 10_000
 
 // beat puts a ping or pong into the ledger.
 func (s *socket) beat(dir string, m *websocket.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.beats++; s.ended || s.beats > maxBeats {
+	if s.ended {
 		return nil
 	}
-	stored, names := s.h.p.o.Redactor.Bytes(m.Payload())
-	s.names = join(s.names, names)
-	return s.x.Message(EventControl, beatData(dir, s.seq, m.Op, s.x.Elapsed()), ledger.Content{Name: messageName, Type: messageType(websocket.Binary, nil), Bytes: stored})
-}
-
-// beatData is what the event of a ping or pong says beside its bytes: it came
-// before the message with that number.
-func beatData(dir string, before int64, op websocket.Opcode, after time.Duration) canon.Value {
-	name := "ping"
-	if op == websocket.Pong {
-		name = "pong"
-	}
-	return canon.Object(
-		canon.M("after", canon.Int(after.Nanoseconds())),
-		canon.M("before", canon.Int(before)),
-		canon.M("dir", canon.String(dir)),
-		canon.M("op", canon.String(name)),
-	)
-}
-
-// maxSizes bounds the parts of a message that are kept apart.
-const maxSizes = 1000
-
-// messageData is what the event of a message says beside its bytes.
-func messageData(dir string, seq int64, op websocket.Opcode, after time.Duration) canon.Value {
-	name := "text"
-	if op == websocket.Binary {
-		name = "binary"
-	}
-	return canon.Object(
-		canon.M("after", canon.Int(after.Nanoseconds())),
-		canon.M("dir", canon.String(dir)),
-		canon.M("op", canon.String(name)),
-		canon.M("seq", canon.Int(seq)),
-	)
-}
-
-func messageType(op websocket.Opcode, b []byte) string {
-	switch {
-	case op == websocket.Binary:
-		return "application/octet-stream"
-	case looksJSON(b):
-		return "application/json"
-	default:
-		return "text/plain; charset=utf-8"
-	}
+	return s.said.beat(dir, m)
 }
 
 // end records how the socket ended, and returns when that is durable. Nothing
@@ -447,8 +382,12 @@ func messageType(op websocket.Opcode, b []byte) string {
 func (s *socket) end(ctx context.Context, e ending) error {
 	s.mu.Lock()
 	s.ended = true
-	names := s.names
+	err := s.said.end()
+	names := s.said.names
 	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	by := byUpstream
 	if (e.dir == dirOut) != e.wrote {
 		by = byClient

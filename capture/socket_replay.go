@@ -51,7 +51,7 @@ func (h *handler) perform(ctx context.Context, w http.ResponseWriter, r *http.Re
 	defer h.p.leave(conn)
 	p := &performance{
 		h: h, x: x, kind: c.Kind, name: c.Name, conn: conn,
-		in: websocket.NewReader(in, true, h.p.o.MaxRequest), lines: lines, end: o,
+		in: websocket.NewReader(in, true, h.p.o.MaxRequest), lines: lines, end: o, said: newTranscript(x, h.p.o.Redactor),
 	}
 	p.run(ctx)
 	_ = p.settle(ctx) // the session keeps what went wrong
@@ -66,6 +66,7 @@ type line struct {
 	op    websocket.Opcode
 	after time.Duration // since the call
 	sizes []int
+	clean bool // no secret was in it
 }
 
 // spoken returns the messages of a recorded socket without their bytes.
@@ -81,7 +82,7 @@ func (r *Recorded) spoken(ctx context.Context, rec *effect.Record) ([]line, erro
 		}
 		data := o.Body.Get("data")
 		after, _ := data.Get("after").AsInt()
-		l := line{n: o.N, at: ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}, dir: data.Get("dir").Str(), op: websocket.Text, after: time.Duration(after)}
+		l := line{n: o.N, at: ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}, dir: data.Get("dir").Str(), op: websocket.Text, after: time.Duration(after), clean: data.Get("redacted").IsZero()}
 		switch data.Get("op").Str() {
 		case "binary":
 			l.op = websocket.Binary
@@ -115,10 +116,18 @@ type performance struct {
 
 	lines []line
 	end   effect.Outcome // how it ended then
-	seq   int64
-	beats int
+	said  *transcript
+	doubt []doubtful
 	clock time.Duration // how far the recorded time has been played
 	over  bool          // the outcome is recorded
+}
+
+// doubtful is a message of the client of which it is known only later what is
+// stored of it: a secret is spelled from there on.
+type doubtful struct {
+	l    *line
+	then []byte
+	now  *utterance
 }
 
 // run says and hears line after line, and ends the socket as it ended then.
@@ -147,6 +156,14 @@ func (p *performance) run(ctx context.Context) {
 			return
 		}
 	}
+	if err := p.said.end(); err != nil { // nothing follows that could say more of a message
+		p.left(ctx, nil, nil)
+		return
+	}
+	if bad := p.settled(); bad != nil {
+		p.refuse(ctx, notTheMessage(bad))
+		return
+	}
 	p.close(ctx)
 }
 
@@ -169,14 +186,14 @@ func (p *performance) say(l *line, b []byte) error {
 		time.Sleep(time.Duration(float64(l.after-p.clock) / pace))
 	}
 	p.clock = max(p.clock, l.after)
-	record := p.note
+	m := websocket.NewMessage(l.op, b, l.sizes...)
+	record := p.said.say
 	if l.op.Control() {
-		record = p.beat
+		record = p.said.beat
 	}
-	if err := record(dirIn, l.op, b); err != nil {
+	if err := record(dirIn, &m); err != nil {
 		return err
 	}
-	m := websocket.NewMessage(l.op, b, l.sizes...)
 	_, err := p.conn.Write(m.Append(nil))
 	return err
 }
@@ -184,22 +201,72 @@ func (p *performance) say(l *line, b []byte) error {
 // hear compares what the client says with what it had said, and reports
 // whether it is the same.
 func (p *performance) hear(ctx context.Context, l *line, then []byte, m *websocket.Message) bool {
-	now, _ := p.h.p.o.Redactor.Bytes(m.Payload())
-	if p.note(dirOut, m.Op, now) != nil {
+	p.clock = max(p.clock, l.after)
+	u, err := p.said.hear(dirOut, m)
+	if err != nil {
 		return false
 	}
-	p.clock = max(p.clock, l.after)
-	was, _ := p.h.p.o.Record.rules(p.h.p.rules).normal(p.kind, then)
-	is, norms := p.h.p.rules.normal(p.kind, now)
-	if m.Op == l.op && string(was) == string(is) {
+	now, _ := p.h.p.o.Redactor.Bytes(m.Payload())
+	bad := p.settled()
+	if bad == nil && !p.same(l, then, u, now) {
+		bad = l
+	}
+	if bad != nil {
+		p.refuse(ctx, notTheMessage(bad))
+	}
+	return bad == nil
+}
+
+func notTheMessage(l *line) string {
+	return fmt.Sprintf("%s: not the message of entry %d", effect.ErrMissing.Error(), l.n)
+}
+
+// same reports whether a message is the recorded one. If a part of a secret
+// was in that which others went on with, and nobody knows yet whether they do
+// so now, it is taken for it until they come.
+func (p *performance) same(l *line, then []byte, u *utterance, now []byte) bool {
+	was, is, _ := p.forms(then, now)
+	switch {
+	case l.clean || string(was) == string(is):
+		return p.compare(l, then, u.op, now)
+	case u.done:
+		return p.compare(l, then, u.op, u.stored)
+	default:
+		p.doubt = append(p.doubt, doubtful{l, then, u})
+		return true
+	}
+}
+
+// settled compares those messages of which it is known now what is stored,
+// and returns the first that is not the recorded one.
+func (p *performance) settled() (bad *line) {
+	for len(p.doubt) > 0 && p.doubt[0].now.done {
+		d := p.doubt[0]
+		p.doubt = p.doubt[1:]
+		if !p.compare(d.l, d.then, d.now.op, d.now.stored) {
+			return d.l
+		}
+	}
+	return nil
+}
+
+// compare compares what is stored of a message with its record.
+func (p *performance) compare(l *line, then []byte, op websocket.Opcode, now []byte) bool {
+	was, is, norms := p.forms(then, now)
+	if op == l.op && string(was) == string(is) {
 		if string(then) != string(now) {
 			p.h.p.alter(norms)
 		}
 		return true
 	}
 	p.diverge(replay.Different, l.n, replay.Bytes(was, is), "the client says otherwise than at entry %d", l.n)
-	p.refuse(ctx, fmt.Sprintf("%s: not the message of entry %d", effect.ErrMissing.Error(), l.n))
 	return false
+}
+
+func (p *performance) forms(then, now []byte) (was, is []byte, norms []string) {
+	was, _ = p.h.p.o.Record.rules(p.h.p.rules).normal(p.kind, then)
+	is, norms = p.h.p.rules.normal(p.kind, now)
+	return was, is, norms
 }
 
 // alter notes that a message is the recorded one only behind normalisers.
@@ -246,8 +313,7 @@ func (p *performance) close(ctx context.Context) {
 			p.left(ctx, nil, &m)
 			return
 		}
-		now, _ := p.h.p.o.Redactor.Bytes(m.Payload())
-		if p.note(dirOut, m.Op, now) == nil {
+		if _, err := p.said.hear(dirOut, &m); err == nil {
 			p.diverge(replay.Extra, -1, nil, "the client says more than was recorded")
 			p.refuse(ctx, effect.ErrMissing.Error()+": the record has ended")
 		}
@@ -297,6 +363,10 @@ func (p *performance) settle(ctx context.Context) error {
 		return nil
 	}
 	p.over = true
+	if err := p.said.end(); err != nil {
+		return err
+	}
+	p.settled()
 	return p.x.End(ctx, effect.Outcome{})
 }
 
@@ -307,8 +377,10 @@ func (p *performance) next() (websocket.Message, error) {
 		if err != nil || !m.Op.Control() || m.Op == websocket.Close {
 			return m, err
 		}
-		if err := p.beat(dirOut, m.Op, m.Payload()); err != nil {
-			return m, err
+		if !p.over {
+			if err := p.said.beat(dirOut, &m); err != nil {
+				return m, err
+			}
 		}
 		if m.Op == websocket.Ping {
 			pong := websocket.NewMessage(websocket.Pong, m.Payload())
@@ -317,21 +389,6 @@ func (p *performance) next() (websocket.Message, error) {
 			}
 		}
 	}
-}
-
-// beat records a ping or pong.
-func (p *performance) beat(dir string, op websocket.Opcode, b []byte) error {
-	if p.beats++; p.over || p.beats > maxBeats {
-		return nil
-	}
-	b, _ = p.h.p.o.Redactor.Bytes(b)
-	return p.x.Message(EventControl, beatData(dir, p.seq, op, p.x.Elapsed()), ledger.Content{Name: messageName, Type: messageType(websocket.Binary, nil), Bytes: b})
-}
-
-func (p *performance) note(dir string, op websocket.Opcode, b []byte) error {
-	data := messageData(dir, p.seq, op, p.x.Elapsed())
-	p.seq++
-	return p.x.Message(EventSocket, data, ledger.Content{Name: messageName, Type: messageType(op, b), Bytes: b})
 }
 
 func (p *performance) diverge(kind replay.Kind, recorded int64, where []canon.Difference, format string, args ...any) {

@@ -80,6 +80,21 @@ func (c *Client) VoteOnReplay(ctx context.Context, tenant, request string, act [
 	return give[api.GovernedRequest](ctx, c, ofTenant(tenant), act, "replay", request, "vote")
 }
 
+// EnrolMatter returns what an admin has to sign who enrols somebody, or takes
+// them off the roster.
+func (c *Client) EnrolMatter(ctx context.Context, tenant string, who api.Person) (api.EnrolMatter, error) {
+	return send[api.EnrolMatter](ctx, c, http.MethodPost, ofTenant(tenant), who, "v1", "governance", "enrol", "matter")
+}
+
+// Enrol puts the roster with somebody on it, or off it, in force. Act is what an
+// admin has signed of it.
+func (c *Client) Enrol(ctx context.Context, tenant string, who api.Person, act []byte) (api.Enrolled, error) {
+	if !json.Valid(act) {
+		return api.Enrolled{}, fault.New(ErrAct, "client.Enrol", "an act is JSON")
+	}
+	return send[api.Enrolled](ctx, c, http.MethodPost, ofTenant(tenant), api.EnrolRequest{Person: who, Act: act}, "v1", "governance", "enrol")
+}
+
 // HaltReplays halts all replays of what an act is about that somebody signed.
 func (c *Client) HaltReplays(ctx context.Context, tenant string, act []byte) (api.Halt, error) {
 	return give[api.Halt](ctx, c, ofTenant(tenant), act, "v1", "governance", "halt")

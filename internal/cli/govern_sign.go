@@ -42,7 +42,7 @@ was sent to POST /replay/matter, and the act.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.as, "as", keys.Operator, "sign with this key (see keys actor)")
 	fs.StringVar(&f.role, "role", string(govern.Operator), "act in this role")
-	fs.StringVar(&f.verb, "verb", "", "replay, propose, approve, deny, abstain, halt or clear")
+	fs.StringVar(&f.verb, "verb", "", "replay, propose, approve, deny, abstain, halt, clear or enrol")
 	fs.StringVar(&f.reason, "reason", "", "why, for people who read the ledger")
 	fs.StringVar(&f.with, "with", "", "a file with the object into which the act is put")
 	return cmd

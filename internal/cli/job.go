@@ -30,10 +30,10 @@ and the ordered events: which agent is asked, how far it is trusted, what is
 remembered. At the end the job says whether it can be replayed, and what lacks
 if not.`,
 		Example: example("reprise job run job.yaml", "reprise job replay last --mode production", "reprise job missing"),
-		Args:    exactly(0, "run, resume, show, log, replay or missing"),
+		Args:    exactly(0, "run, resume, show, log, replay, missing or archive"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.jobRun(), a.jobResume(), a.jobOverride(), a.jobShow(), a.jobLog(), a.jobReplay(), a.jobMissing())
+	cmd.AddCommand(a.jobRun(), a.jobResume(), a.jobOverride(), a.jobShow(), a.jobLog(), a.jobReplay(), a.jobMissing(), a.jobArchive())
 	return cmd
 }
 
@@ -237,7 +237,7 @@ func (s *opened) jobResult(res *jobs.Result, err error) error {
 			a.archived(res.Archived)
 		}
 		if res.NotArchived != nil {
-			a.next(a.stdout, a.out, "export "+id+a.flag()+" --to "+quote(res.Archive))
+			a.next(a.stdout, a.out, "job archive "+id+a.flag())
 		}
 		replay := "job replay " + id + a.flag()
 		if res.Log.Replayable {
@@ -376,45 +376,6 @@ func (a *app) showJob(j *jobs.Stored, l *job.Log) error {
 	}
 	a.replayable(l.Replayable, l.Missing)
 	return nil
-}
-
-func (a *app) jobMissing() *cobra.Command {
-	return &cobra.Command{
-		Use: "missing", Short: "List the jobs that cannot be replayed, and what each lacks",
-		Example: example("reprise job missing", "reprise job missing --json"),
-		Args:    exactly(0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx := cmd.Context()
-			s, err := a.openOld(ctx)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			var list []canon.Value
-			for j, err := range jobs.List(ctx, s) {
-				if err != nil {
-					return err
-				}
-				if !j.Done || j.Replayable {
-					continue
-				}
-				list = append(list, canon.Object(canon.M("run", canon.String(string(j.Run))), canon.M("title", canon.String(j.Title)), canon.M("missing", texts(j.Missing))))
-				if a.json {
-					continue
-				}
-				a.printf("%s %s\n", a.out.name(short(j.Run)), clean(j.Title))
-				for _, m := range j.Missing {
-					a.printf("  %s %s\n", a.out.warn("missing"), clean(m))
-				}
-			}
-			if a.json {
-				a.print(canon.Object(canon.M("jobs", canon.Array(list...))))
-			} else if len(list) == 0 {
-				a.sayf("every job that is over can be replayed\n")
-			}
-			return nil
-		},
-	}
 }
 
 // verbOf reads how somebody votes.

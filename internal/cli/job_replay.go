@@ -187,17 +187,21 @@ func (a *app) replayed(r *jobs.Replayed, err error) {
 	a.next(a.stdout, a.out, next...)
 }
 
-func replayedValue(r *jobs.Replayed, err error) canon.Value {
-	code := canon.Null()
-	if err != nil {
-		code = canon.String(fault.CodeOf(err).Error())
+// codeValue is the code of an error, or null.
+func codeValue(err error) canon.Value {
+	if err == nil {
+		return canon.Null()
 	}
+	return canon.String(fault.CodeOf(err).Error())
+}
+
+func replayedValue(r *jobs.Replayed, err error) canon.Value {
 	v := canon.Object(
 		canon.M("request_id", canon.String(r.Request)),
 		canon.M("audit_run", canon.String(string(r.Audit))),
 		canon.M("mode", canon.String(string(r.Mode))),
 		canon.M("authoritative", canon.Bool(r.Authoritative())),
-		canon.M("code", code))
+		canon.M("code", codeValue(err)))
 	if r.Result != nil {
 		steps := make([]canon.Value, len(r.Steps))
 		for i, s := range r.Steps {

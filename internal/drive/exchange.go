@@ -140,11 +140,11 @@ func (x *Exchange) begin(ctx context.Context, b Boundary, l *Large) (*group, err
 	d := ledger.Draft{Kind: ledger.KindCall, Body: x.call.Body(x.key)}
 	contents := x.call.Contents
 	if r := x.answer.Recorded; r != nil {
-		o, err := s.record.Ref(ctx, r.Call)
+		att, parts, err := s.record.parts(ctx, r.Call)
 		if err != nil {
 			return nil, err
 		}
-		same, err := sameContents(o, contents, l)
+		same, err := sameContents(att, parts, contents, l)
 		if err != nil {
 			return nil, err
 		}
@@ -175,23 +175,23 @@ func within(scope string, contents []ledger.Content) []ledger.Content {
 
 // sameContents reports whether the recorded attachments hold these contents.
 // The commitments answer that, so nothing needs to be read of the record.
-func sameContents(o *ledger.Opened, contents []ledger.Content, l *Large) (bool, error) {
+func sameContents(att []ledger.Attachment, parts []blob.Part, contents []ledger.Content, l *Large) (bool, error) {
 	n := len(contents)
 	if l != nil {
 		n++
 	}
-	if len(o.Att) != n || len(o.Parts) != n {
+	if len(att) != n || len(parts) != n {
 		return false, nil
 	}
 	for i, c := range contents {
-		if o.Att[i].Name != c.Name || !o.Att[i].Holds(o.Parts[i].Salt, c.Bytes) {
+		if att[i].Name != c.Name || !att[i].Holds(parts[i].Salt, c.Bytes) {
 			return false, nil
 		}
 	}
 	if l == nil {
 		return true, nil
 	}
-	return l.is(&o.Att[n-1], &o.Parts[n-1].Salt)
+	return l.is(&att[n-1], &parts[n-1].Salt)
 }
 
 // maxMisses bounds what a session keeps of calls without an answer.
@@ -372,7 +372,8 @@ const TimingName = "timing"
 
 // Stream begins an answer whose bytes come one part after another. Head is
 // what the outcome will say beside them as far as it is known; it is staged
-// with them, for the case that the process is killed.
+// with them, for the case that the process is killed. A second one takes the
+// place of the first, of which nothing is recorded then.
 func (x *Exchange) Stream(name, typ string, head canon.Value) (*Stream, error) {
 	st, err := x.open(name, typ)
 	if err != nil {
@@ -381,6 +382,9 @@ func (x *Exchange) Stream(name, typ string, head canon.Value) (*Stream, error) {
 	st.last = x.started
 	if st.staged, err = x.s.spool.begin(x.n, name, typ, x.scope, head); err != nil {
 		return nil, err
+	}
+	if x.stream != nil {
+		x.stream.drop()
 	}
 	x.stream = st
 	if !x.s.lazy {

@@ -29,8 +29,18 @@ type Reader struct {
 
 // window is entries by number.
 type window struct {
-	entries map[place]*ledger.Opened
+	entries map[place]*held
 	size    int64 // bytes of their bodies
+}
+
+// held is an entry of a window. It is parsed when it is asked for, and not by
+// whoever reads ahead, for whom the others wait.
+type held struct {
+	at place
+	e  ledger.Entry
+
+	mu sync.Mutex
+	o  *ledger.Opened // nil until it was asked for
 }
 
 const (
@@ -43,7 +53,7 @@ const (
 
 // NewReader returns a reader of a run.
 func NewReader(store Store, run ledger.RunID) *Reader {
-	return &Reader{store: store, run: run, window: window{entries: map[place]*ledger.Opened{}}, chunks: map[canon.Digest][]byte{}}
+	return &Reader{store: store, run: run, window: window{entries: map[place]*held{}}, chunks: map[canon.Digest][]byte{}}
 }
 
 // place is where an entry stands. A branch's history is in more than one run.
@@ -76,56 +86,98 @@ func (r *Reader) Ref(ctx context.Context, ref ledger.Ref) (*ledger.Opened, error
 }
 
 func (r *Reader) open(ctx context.Context, at place) (*ledger.Opened, error) {
+	h, err := r.hold(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return r.parse(ctx, h)
+}
+
+// hold returns an entry out of the windows, and reads ahead from it if it is
+// in none.
+func (r *Reader) hold(ctx context.Context, at place) (*held, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if o := r.find(at); o != nil {
-		return r.ready(ctx, o)
+	if h := r.find(at); h != nil {
+		return h, nil
 	}
-	var read int64
+	n, read := at.n, 0
 	for e, err := range r.store.Read(ctx, at.run, at.n) {
 		if err != nil {
 			return nil, err
 		}
-		o, err := ledger.Parse(e)
-		if err != nil {
-			return nil, err
-		}
-		r.keep(&o)
-		if read += entryBytes + o.Size; read >= readAhead {
+		r.keep(place{at.run, n}, e)
+		n++
+		if read += entryBytes + len(e.Body); read >= readAhead {
 			break
 		}
 	}
-	o := r.find(at)
-	if o == nil {
+	h := r.find(at)
+	if h == nil {
 		return nil, fault.New(ledger.ErrNotFound, "drive.Reader", "run %s has no entry %d", at.run, at.n)
 	}
-	return r.ready(ctx, o)
+	return h, nil
 }
 
 // find returns an entry of the two windows, or nil.
-func (r *Reader) find(n place) *ledger.Opened {
-	if o := r.window.entries[n]; o != nil {
-		return o
+func (r *Reader) find(n place) *held {
+	if h := r.window.entries[n]; h != nil {
+		return h
 	}
 	return r.before.entries[n]
 }
 
 // keep puts an entry into the window, which begins anew when it is full: what
 // was asked for last is still in the one before.
-func (r *Reader) keep(o *ledger.Opened) {
+func (r *Reader) keep(at place, e *ledger.Entry) {
 	if r.window.size > maxWindow {
-		r.before, r.window = r.window, window{entries: map[place]*ledger.Opened{}}
+		r.before, r.window = r.window, window{entries: map[place]*held{}}
 	}
-	r.window.entries[place{o.Run, o.N}] = o
-	r.window.size += entryBytes + o.Size
+	r.window.entries[at] = &held{at: at, e: *e}
+	r.window.size += entryBytes + int64(len(e.Body))
 }
 
-// ready returns an entry of the window with its contents resolved.
-func (r *Reader) ready(ctx context.Context, o *ledger.Opened) (*ledger.Opened, error) {
+// parse returns an entry of the window with its contents resolved.
+func (r *Reader) parse(ctx context.Context, h *held) (*ledger.Opened, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.o != nil {
+		return h.o, nil
+	}
+	o, err := ledger.Parse(&h.e)
+	if err != nil {
+		return nil, err
+	}
+	if h.at != (place{o.Run, o.N}) {
+		return nil, fault.New(ledger.ErrNotFound, "drive.Reader", "run %s has no entry %d", h.at.run, h.at.n)
+	}
 	if o.Body.IsZero() {
 		return nil, fault.New(ledger.ErrAbsent, "drive.Reader", "the body of entry %d is absent", o.N)
 	}
-	return o, r.resolve(ctx, o)
+	if err := r.resolve(ctx, &o); err != nil {
+		return nil, err
+	}
+	h.o = &o
+	return h.o, nil
+}
+
+// parts returns the attachments of the entry that ref names, without the rest
+// of it.
+func (r *Reader) parts(ctx context.Context, ref ledger.Ref) ([]ledger.Attachment, []blob.Part, error) {
+	h, err := r.hold(ctx, place{ref.Run, ref.N})
+	if err != nil {
+		return nil, nil, err
+	}
+	if h.e.ID == ref.ID && h.e.Body != nil {
+		if att, pins, err := ledger.ParseContents(&h.e); err == nil && !pins {
+			return att, h.e.Parts, nil
+		}
+	}
+	o, err := r.Ref(ctx, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	return o.Att, o.Parts, nil
 }
 
 // All yields the history of the run; see [Lineage].

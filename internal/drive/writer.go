@@ -39,7 +39,7 @@ type Config struct {
 const (
 	leaseTTL   = 10 * time.Second
 	headEvery  = time.Second
-	soonFlush  = 5 * time.Millisecond  // after which an entry is stored that nobody waits for
+	soonFlush  = 5 * time.Millisecond  // an entry that nobody waits for is stored after one to two of these
 	lazyFlush  = 50 * time.Millisecond // the same in a replay
 	queueBytes = 8 << 20               // a writer waits when more than this is not durable yet
 	retries    = 5
@@ -49,6 +49,10 @@ const (
 // groups: what is appended while one group is being stored is the next group.
 // A group is stored at once if somebody waits for it, else a little later: so
 // the call and the outcome of a fast answer are one group.
+//
+// Who waits for a group, and finds that none is being stored, stores it
+// itself; a goroutine of the writer stores the others. A connection that is
+// alone is then not held up by goroutines that wake one another.
 type writer struct {
 	cfg   Config
 	run   ledger.RunID
@@ -62,7 +66,12 @@ type writer struct {
 	last   *group // the group of the last entry
 	err    error  // sticky: after it nothing is stored any more
 	room   *sync.Cond
-	queued int // bytes that are not durable
+	queued int  // bytes that are not durable
+	turn   bool // somebody stores a group
+	wanted bool // the next one is to be stored when that is done
+	armed  bool // the loop looks for a group that nobody waits for
+	ended  bool // the last group was taken
+	crowd  bool // several have waited for the last group
 
 	begun   chan struct{} // a group has its first entry
 	closed  atomic.Bool
@@ -79,7 +88,8 @@ type group struct {
 	w     *writer
 	batch ledger.Batch
 	size  int
-	taken atomic.Bool // it is being stored
+	taken atomic.Bool  // it is being stored
+	crowd atomic.Int64 // how many wait for it
 	done  chan struct{}
 	err   error
 }
@@ -96,8 +106,14 @@ func (g *group) hurry() {
 }
 
 // wait returns when the group is durable, or the reason why it never will be.
+// A caller who cannot give up stores it, if nobody else is at it.
 func (g *group) wait(ctx context.Context) error {
-	g.hurry()
+	g.crowd.Add(1)
+	if ctx.Done() != nil {
+		g.hurry()
+	} else {
+		g.w.proceed(g, false)
+	}
 	select {
 	case <-g.done:
 		return g.err
@@ -129,9 +145,12 @@ func (w *writer) append(p ledger.Prepared, chunks []blob.Chunk) (ledger.Ref, *gr
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.err == nil && w.queued > queueBytes {
+	for w.err == nil && !w.ended && w.queued > queueBytes {
 		signal(w.wake)
 		w.room.Wait()
+	}
+	if w.err == nil && w.ended {
+		return ledger.Ref{}, nil, errClosed
 	}
 	if w.err != nil {
 		return ledger.Ref{}, nil, w.err
@@ -141,7 +160,8 @@ func (w *writer) append(p ledger.Prepared, chunks []blob.Chunk) (ledger.Ref, *gr
 	w.at = at
 	g := w.next
 	w.last = g
-	if len(g.batch.Entries) == 0 {
+	if !w.armed {
+		w.armed = true
 		signal(w.begun)
 	}
 	g.batch.Entries = append(g.batch.Entries, e)
@@ -168,25 +188,69 @@ func (w *writer) loop() {
 	defer head.Stop()
 	soon := time.NewTimer(w.delay)
 	defer soon.Stop()
+	var seen *group // when it was looked at last
 	for {
 		select {
 		case <-w.begun:
 			soon.Reset(w.delay)
 		case <-w.wake:
-			w.gather()
-			w.flush(false)
+			w.proceed(nil, false)
 		case <-soon.C:
-			w.flush(false)
+			if seen = w.look(seen); seen != nil {
+				soon.Reset(w.delay)
+			}
 		case <-head.C:
-			w.flush(false)
+			w.proceed(nil, false)
 			head.Reset(headEvery)
 		case <-renew.C:
 			w.renew()
 		case <-w.stop:
-			w.flush(true)
+			w.proceed(nil, true)
 			return
 		}
 	}
+}
+
+// look stores a group that was there when it was looked at last, and returns
+// the one that is there now, or nil if there is none.
+func (w *writer) look(seen *group) *group {
+	w.mu.Lock()
+	g := w.next
+	w.armed = len(g.batch.Entries) > 0
+	armed := w.armed
+	w.mu.Unlock()
+	if !armed {
+		return nil
+	}
+	if g == seen {
+		w.proceed(g, false)
+	}
+	return g
+}
+
+// proceed stores the next group: g, unless that is nil. If somebody is storing
+// one, the next is stored behind it; who wants to store the last one waits.
+func (w *writer) proceed(g *group, last bool) {
+	w.mu.Lock()
+	for last && w.turn {
+		w.room.Wait()
+	}
+	if g != nil && g != w.next {
+		w.mu.Unlock()
+		return
+	}
+	if w.turn {
+		w.wanted = true
+		w.mu.Unlock()
+		return
+	}
+	w.turn = true
+	crowd := w.crowd
+	w.mu.Unlock()
+	if crowd && !last {
+		w.gather()
+	}
+	w.flush(last)
 }
 
 // gather lets others run as long as that adds entries to the group: who was
@@ -201,15 +265,18 @@ func (w *writer) gather() {
 	}
 }
 
-// flush stores what has gathered, with a head if one is due.
+// flush stores what has gathered, with a head if one is due. It is called by
+// whose turn it is, and ends the turn.
 func (w *writer) flush(last bool) {
 	w.mu.Lock()
+	w.ended = w.ended || last
 	g, err := w.next, w.err
 	due := w.headDue(last)
 	if err != nil || len(g.batch.Entries) == 0 && !due {
 		if err != nil {
 			g.fail(err)
 		}
+		w.yield()
 		w.mu.Unlock()
 		return
 	}
@@ -231,18 +298,29 @@ func (w *writer) flush(last bool) {
 
 	w.mu.Lock()
 	w.queued -= g.size
+	w.crowd = g.crowd.Load() > 1
 	if err != nil {
 		w.err = err
 	} else if due {
 		w.headCount, w.headTime = at.Count, w.cfg.Now()
 	}
-	w.room.Broadcast()
 	if err != nil {
 		w.next.fail(err)
 	}
+	w.yield()
 	w.mu.Unlock()
 	g.err = err
 	close(g.done)
+}
+
+// yield ends a turn. Lock held.
+func (w *writer) yield() {
+	w.turn = false
+	if w.wanted {
+		w.wanted = false
+		signal(w.wake)
+	}
+	w.room.Broadcast()
 }
 
 // fail ends a group that will not be stored any more. It is called under the

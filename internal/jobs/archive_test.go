@@ -7,16 +7,21 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/archive"
+	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/jobs"
+	"github.com/reprise-dev/reprise/internal/keys"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
+	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/store/s3blob"
 	"github.com/reprise-dev/reprise/store/s3blob/s3blobtest"
 )
@@ -120,6 +125,123 @@ func TestAJobThatWaitedIsArchivedWhenItIsOver(t *testing.T) {
 	if err != nil || !res.Done || res.Archived == nil {
 		t.Errorf("Vote = %+v, %v; want a job that is over and archived", res, err)
 	}
+}
+
+// away returns the jobs that are named as not archived.
+func (r *rig) away() []ledger.RunID {
+	r.t.Helper()
+	var out []ledger.RunID
+	for s, err := range jobs.NotArchived(r.t.Context(), r.store, r.keys) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		out = append(out, s.Run)
+	}
+	return out
+}
+
+// A process that ends between the end of a job and its archive leaves a job that
+// is named, and that one call archives; between the archive and the record of it,
+// one that is named too, of which nothing is stored twice.
+func TestAJobIsArchivedAfterItsProcessWasKilled(t *testing.T) {
+	t.Parallel()
+	r, s := shelf(t)
+	open := r.Vault
+	r.done(birds) // asks for no archive
+	there := r.done(archived + s.Endpoint + birds)
+	if got := r.away(); len(got) != 0 {
+		t.Fatalf("NotArchived = %v, want none", got)
+	}
+
+	ended := make(chan struct{})
+	r.Vault = func(context.Context, string) (*s3blob.Vault, error) {
+		runtime.Goexit() // nothing behind the end of the job happens
+		return nil, nil
+	}
+	j := r.read(archived + s.Endpoint + birds)
+	go func() {
+		defer close(ended)
+		_, _ = r.Start(context.Background(), j)
+	}()
+	<-ended
+	r.Vault = open
+	left := r.away()
+	if len(left) != 1 || left[0] == there.Run {
+		t.Fatalf("NotArchived = %v, want the job whose process was killed", left)
+	}
+	r.sound(left[0])
+	_, err := jobs.Archive(t.Context(), r.store, left[0], r.openVault(s)) // and killed again: it is there, and nobody knows
+	if got := r.away(); err != nil || !slices.Equal(got, left) {
+		t.Fatalf("NotArchived = %v, %v; want %v", got, err, left)
+	}
+	for _, what := range []string{"at first", "again"} {
+		a, err := r.Archive(t.Context(), left[0])
+		if err != nil || a.Bundle.New {
+			t.Errorf("Archive %s = %+v, %v; want what is there", what, a, err)
+		}
+		if got := r.away(); len(got) != 0 {
+			t.Errorf("NotArchived %s = %v, want none", what, got)
+		}
+	}
+	r.sound(left[0])
+	if out, err := r.replay(on(left[0], production)); err != nil || !out.Authoritative() {
+		t.Errorf("Replay = %+v, %v", out, err)
+	}
+}
+
+// What is recorded of an archive counts only if a key of the user has signed it,
+// for just this job and this place.
+func TestOnlySignedStatementsSayThatAJobIsArchived(t *testing.T) {
+	t.Parallel()
+	r, s := shelf(t)
+	res := r.done(archived + s.Endpoint + birds)
+	other := r.start(archived + "http://127.0.0.1:1" + birds)
+	if got := r.away(); !slices.Equal(got, []ledger.RunID{other.Run}) {
+		t.Fatalf("NotArchived = %v, want the one whose archive cannot be reached", got)
+	}
+	var said []ledger.Statement
+	const typ = "application/vnd.reprise.job-archived.v1+json"
+	for st, err := range r.store.Statements(t.Context(), res.Run, typ) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		said = append(said, st)
+	}
+	if len(said) != 1 {
+		t.Fatalf("%d statements, want one", len(said))
+	}
+	h := r.kept(other.Run)
+	for what, envelope := range map[string][]byte{"of another job": said[0].Envelope, "that is none": []byte("{}")} {
+		c := *h
+		c.statements = append(slices.Clone(h.statements), ledger.Statement{Run: other.Run, Type: typ, Count: h.at.Count, Envelope: envelope})
+		if !r.isAway(c.copied(t), r.keys) {
+			t.Errorf("a statement %s counts", what)
+		}
+	}
+	h = r.kept(res.Run)
+	h.statements = append(h.statements, said...)
+	if r.isAway(h.copied(t), r.keys) {
+		t.Error("the statement of the job does not count")
+	}
+	if !r.isAway(h.copied(t), newKeys(t)) || !r.isAway(h.copied(t), nil) {
+		t.Error("the statement of somebody else counts")
+	}
+	for run, code := range map[ledger.RunID]fault.Code{r.done(birds).Run: jobs.ErrNoArchive, r.start(askingFor("a")).Run: jobs.ErrUnfinished, other.Run: jobs.ErrNotArchived} {
+		_, err := r.Archive(t.Context(), run)
+		wantCode(t, err, code)
+	}
+}
+
+// isAway reports whether the only job of a store is named as not archived.
+func (r *rig) isAway(s drive.Store, k *keys.Keys) bool {
+	r.t.Helper()
+	for _, err := range jobs.NotArchived(r.t.Context(), s, k) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		return true
+	}
+	return false
 }
 
 func TestAJobThatCannotBeArchivedIsNotLost(t *testing.T) {

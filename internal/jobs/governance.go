@@ -252,27 +252,16 @@ func signAct(cfg *drive.Config, k *keys.Keys, roster govern.Roster, a Act, verb 
 
 // Enrol gives an actor these roles; without roles the actor is taken off.
 func (g *Governance) Enrol(ctx context.Context, id string, a Actor, by Act) error {
+	a.ID = id
 	return g.append(ctx, func(st *standing) ([]line, error) {
-		var list []govern.Actor
-		for _, x := range st.roster.Holders(st.tenant, allRoles...) {
-			if x.ID == id && a.Key.IsZero() {
-				a.Key = x.Key
+		if _, listed := st.roster.Find(id); !listed && a.Key.IsZero() && len(a.Roles) > 0 {
+			own, err := g.keys.Named(keys.Actors, id)
+			if err != nil {
+				return nil, err
 			}
-			if x.ID != id {
-				list = append(list, x)
-			}
+			a.Key = own.Public()
 		}
-		if len(a.Roles) > 0 {
-			if a.Key.IsZero() {
-				own, err := g.keys.Named(keys.Actors, id)
-				if err != nil {
-					return nil, err
-				}
-				a.Key = own.Public()
-			}
-			list = append(list, govern.Actor{ID: id, Key: a.Key, Roles: a.Roles, Tenant: st.tenant})
-		}
-		roster, err := govern.NewRoster(list...)
+		roster, err := st.enrolled(a)
 		if err != nil {
 			return nil, err
 		}
@@ -303,21 +292,20 @@ func (g *Governance) Incident(ctx context.Context, subjects []string, a Act) err
 	})
 }
 
-// halt halts all replays of the snapshots after what a replay has found.
-func (g *Governance) halt(ctx context.Context, subjects []string, cause fault.Code, reason string, data canon.Value) error {
-	return g.append(ctx, func(st *standing) ([]line, error) {
-		var out []line
-		next := *st
-		for _, subject := range subjects {
-			l := line{EventIntegrity, service, data.With("cause", causeValue(cause)).With("reason", canon.String(reason)).With("snapshot_id", canon.String(subject))}
-			if err := next.event(l.name, l.from, l.data); err != nil {
-				return nil, err
-			}
-			h, _ := next.halts.Halted(subject)
-			out = append(out, l, line{EventHalt, service, canon.Object(canon.M("halt", h.Value()))})
+// halting is what halts all replays of the snapshots after what a replay has
+// found.
+func (s *standing) halting(subjects []string, cause fault.Code, reason string, data canon.Value) ([]line, error) {
+	var out []line
+	next := *s
+	for _, subject := range subjects {
+		l := line{EventIntegrity, service, data.With("cause", causeValue(cause)).With("reason", canon.String(reason)).With("snapshot_id", canon.String(subject))}
+		if err := next.event(l.name, l.from, l.data); err != nil {
+			return nil, err
 		}
-		return out, nil
-	})
+		h, _ := next.halts.Halted(subject)
+		out = append(out, l, line{EventHalt, service, canon.Object(canon.M("halt", h.Value()))})
+	}
+	return out, nil
 }
 
 // Clear is a vote to let a halted snapshot go on, or not: that of an admin

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -30,6 +31,9 @@ func TestMain(m *testing.M) {
 		escapes()
 		os.Exit(0)
 	default:
+		if stride() == 1 {
+			debug.SetGCPercent(400) // little is held, and much is made
+		}
 		os.Exit(m.Run())
 	}
 }

@@ -537,20 +537,20 @@ func codeText(err error) canon.Value {
 	return canon.String(fault.CodeOf(err).Error())
 }
 
-// close records in the governance ledger what came of the request, and what
-// stands still because of it.
+// close records in the governance ledger, at once, what stands still because of
+// the replay and what came of the request.
 func (p *replaying) close(ctx context.Context, cause error) error {
 	ctx = context.WithoutCancel(ctx)
 	r := p.out.Result
-	if r != nil && r.Halt && len(r.Affected) > 0 {
-		if err := p.g.halt(ctx, r.Affected, job.ErrIntegrity, fault.Text(cause), canon.Object(
-			canon.M("job_id", canon.String(p.job.JobID)), canon.M("request_id", canon.String(p.out.Request)))); err != nil {
-			return err
-		}
-	}
 	data := p.summary(cause).With("audit_run", canon.String(string(p.out.Audit))).With("divergence", canon.Null())
 	if r != nil && !r.Matter.Bound.IsZero() {
 		data = data.With("divergence", r.Matter.Value())
 	}
-	return p.g.append(ctx, func(*standing) ([]line, error) { return []line{{EventResult, service, data}}, nil })
+	return p.g.append(ctx, func(st *standing) (lines []line, err error) {
+		if r != nil && r.Halt {
+			lines, err = st.halting(r.Affected, job.ErrIntegrity, fault.Text(cause), canon.Object(
+				canon.M("job_id", canon.String(p.job.JobID)), canon.M("request_id", canon.String(p.out.Request))))
+		}
+		return append(lines, line{EventResult, service, data}), err
+	})
 }

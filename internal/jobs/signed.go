@@ -156,6 +156,48 @@ func (g *Governance) VoteMatter(q *Request) govern.Matter {
 	return q.Matter(g.state.id)
 }
 
+// ErrSameRoster means that an enrolment changes nothing: the actor has just these
+// roles and that key, or is on no roster from which to be taken off.
+const ErrSameRoster fault.Conflict = "jobs.roster_unchanged"
+
+// Enrolling returns the roster that an actor with these roles, or without any,
+// would be on, and what an admin has to sign for it, with the verb enrol.
+func (g *Governance) Enrolling(a Actor) (govern.Roster, govern.Matter, error) {
+	r, err := g.state.enrolled(a)
+	if err == nil && r.Digest() == g.state.roster.Digest() {
+		err = fault.New(ErrSameRoster, "jobs.Enrol", "the roster would be as it is")
+	}
+	return r, g.state.rosterMatter(r), err
+}
+
+// EnrolSigned enrols an actor by an act that was signed elsewhere, as
+// [Governance.Enrol] does by one that is signed here. The act is about one whole
+// roster: if somebody else has changed it since, it is refused, so that nothing of
+// that is undone.
+func (g *Governance) EnrolSigned(ctx context.Context, a Actor, act canon.Value) error {
+	return g.append(ctx, func(st *standing) ([]line, error) {
+		said, err := govern.Peek(act)
+		if err != nil {
+			return nil, err
+		}
+		roster, err := st.enrolled(a)
+		if err != nil {
+			return nil, err
+		}
+		if said.Matter != st.rosterMatter(roster) {
+			return nil, fault.New(govern.ErrMatter, "jobs.EnrolSigned", "the act is not about the roster that this enrolment gives; if another one was signed since, get the matter again")
+		}
+		l := line{EventRoster, said.Actor, canon.Object(canon.M("act", act), canon.M("roster", roster.Value()))}
+		if next := *st; roster.Digest() == st.roster.Digest() {
+			if err := next.event(l.name, l.from, l.data); err != nil {
+				return nil, err // one that was used before says so
+			}
+			return nil, fault.New(ErrSameRoster, "jobs.EnrolSigned", "the roster is as it would be")
+		}
+		return []line{l}, nil
+	})
+}
+
 // IncidentSigned halts all replays of what an act is about that was signed
 // elsewhere, as [Governance.Incident] does for one that is signed here.
 func (g *Governance) IncidentSigned(ctx context.Context, act canon.Value) (govern.Halt, error) {

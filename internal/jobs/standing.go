@@ -200,6 +200,25 @@ func (s *standing) event(name, from string, data canon.Value) error {
 	}
 }
 
+// enrolled returns the roster on which an actor has these roles, or is not any
+// more if there are none. Who is on it already keeps their key unless another one
+// is given.
+func (s *standing) enrolled(a Actor) (govern.Roster, error) {
+	var list []govern.Actor
+	for _, x := range s.roster.Holders(s.tenant, allRoles...) {
+		if x.ID == a.ID && a.Key.IsZero() {
+			a.Key = x.Key
+		}
+		if x.ID != a.ID {
+			list = append(list, x)
+		}
+	}
+	if len(a.Roles) > 0 {
+		list = append(list, govern.Actor{ID: a.ID, Key: a.Key, Roles: a.Roles, Tenant: s.tenant})
+	}
+	return govern.NewRoster(list...)
+}
+
 // enrol puts another roster in force. What stands still does so under the new
 // council; the votes until now do not count there.
 func (s *standing) enrol(from string, data canon.Value) error {

@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"io"
 	"iter"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/drive"
@@ -55,6 +52,7 @@ type Stored struct {
 	Replayable bool
 	Missing    []string
 	Last       ledger.Ref
+	Archive    string     // where its file wants it archived when it is over; empty: nowhere
 	Governance ledger.Ref // where the governance of its tenant stood when it began; zero: nowhere
 }
 
@@ -86,7 +84,7 @@ func stored(ctx context.Context, store drive.Store, o *ledger.Opened) (*Stored, 
 	d := o.Data()
 	s := &Stored{
 		Run: o.Run, Title: o.Body.Get("title").Str(), JobID: d.Get("job_id").Str(), Seed: d.Get("job_seed").Str(), Tenant: d.Get("tenant").Str(),
-		Snapshots: map[job.Kind]string{}, Status: "waiting",
+		Snapshots: map[job.Kind]string{}, Status: "waiting", Archive: d.Get(archiveMember).Str(),
 	}
 	for _, k := range job.Kinds() {
 		s.Snapshots[k] = d.Get(k.Field()).Str()
@@ -304,100 +302,6 @@ func whole(ctx context.Context, store drive.Store, run ledger.RunID, at ledger.P
 	default:
 		return nil
 	}
-}
-
-// search looks into a store for why chunks that entries lead to are not there.
-type search struct {
-	ctx    context.Context //nolint:containedctx // of the one search that it lives for
-	store  drive.Store
-	wanted map[canon.Digest]bool // chunks that entries lead to
-	scopes map[string]bool       // true: its key is gone, and all of it was erased
-	lost   []*content            // contents of which a chunk is not there
-}
-
-// misled refuses a run in which something was changed so that it looks as if it
-// were missing. Chunks and entries become durable together: a chunk that no
-// entry leads to, or that is what a lost content should be, says that what leads
-// to it was changed. What is missing and is nothing that a replay asks for was
-// taken away, unless all of its scope was erased.
-func misled(ctx context.Context, store drive.Store, run ledger.RunID) error {
-	s := &search{ctx: ctx, store: store, wanted: map[canon.Digest]bool{}, scopes: map[string]bool{}}
-	for e, err := range store.Read(ctx, run, 0) {
-		if err != nil {
-			return err
-		}
-		o, err := ledger.Parse(e)
-		if err != nil {
-			return err
-		}
-		for i := range o.Parts {
-			if err := s.look(&o, i); err != nil {
-				return err
-			}
-		}
-	}
-	for _, c := range s.lost {
-		if name := c.o.Att[c.i].Name; !isMaterial(c.o.Kind, name) && !s.scopes[c.o.Parts[c.i].Scope] {
-			return fault.New(job.ErrIntegrity, "jobs.Replay", "the content %s of entry %d is not there, and was not erased", name, c.o.N)
-		}
-	}
-	return s.stray()
-}
-
-func isMaterial(k ledger.Kind, name string) bool {
-	switch k {
-	case ledger.KindOpen, ledger.KindDecision, ledger.KindPendingApproval, ledger.KindResult:
-		return name == job.LogContent || name == "event" || name == job.OutputContent || strings.HasPrefix(name, "snapshot.")
-	default:
-		return false
-	}
-}
-
-// look follows the recipe of a content.
-func (s *search) look(o *ledger.Opened, i int) error {
-	p := o.Parts[i]
-	if _, known := s.scopes[p.Scope]; !known {
-		_, err := s.store.Scope(s.ctx, p.Scope, nil)
-		if err != nil && !gone(err) {
-			return err
-		}
-		s.scopes[p.Scope] = err != nil
-	}
-	if p.Recipe == nil {
-		return nil
-	}
-	err := blob.Rebuild(p, func(id canon.Digest) ([]byte, error) {
-		s.wanted[id] = true
-		return s.store.Get(s.ctx, p.Scope, id)
-	}, io.Discard)
-	if gone(err) {
-		s.lost = append(s.lost, &content{o, i})
-		return nil
-	}
-	return err
-}
-
-// stray refuses chunks that should have been led to.
-func (s *search) stray() error {
-	for scope := range s.scopes {
-		for id, err := range s.store.List(s.ctx, scope) {
-			if err != nil {
-				return err
-			}
-			b, err := s.store.Get(s.ctx, scope, id)
-			if err != nil {
-				return err
-			}
-			held := slices.ContainsFunc(s.lost, func(c *content) bool {
-				p := c.o.Parts[c.i]
-				return p.Scope == scope && c.o.Att[c.i].Holds(p.Salt, b)
-			})
-			if held || !s.wanted[id] {
-				return fault.New(job.ErrIntegrity, "jobs.Replay", "no entry leads to the chunk %s, and what an entry leads to instead is not there", id)
-			}
-		}
-	}
-	return nil
 }
 
 // Log implements [job.Materials].

@@ -170,23 +170,27 @@ func (s *Server) jobLog(ctx context.Context, name string) (api.JobLog, error) {
 	return api.JobLog{Run: string(j.Run), Log: b}, err
 }
 
-func (s *Server) governance(ctx context.Context, tenant string) (api.Governance, error) {
+// readGovernance returns the governance of a tenant, of which nothing is written.
+func (s *Server) readGovernance(ctx context.Context, tenant string) (*jobs.Governance, error) {
 	k, err := s.o.Keys()
 	if err != nil {
-		return api.Governance{}, err
+		return nil, err
 	}
 	if k == nil {
-		return api.Governance{}, fault.New(jobs.ErrNoGovernance, "server.governance", "there are no keys here, and so no governance")
+		return nil, fault.New(jobs.ErrNoGovernance, "server.governance", "there are no keys here, and so no governance")
 	}
 	r := jobs.Runner{Keys: k}
 	r.Config.Store = s.store
-	g, err := r.ReadGovernance(ctx, tenant)
+	return r.ReadGovernance(ctx, tenant)
+}
+
+func (s *Server) governance(ctx context.Context, tenant string) (api.Governance, error) {
+	g, err := s.readGovernance(ctx, tenant)
 	if err != nil {
 		return api.Governance{}, err
 	}
-	last := g.Last()
 	out := api.Governance{
-		Run: string(g.Run()), LedgerID: g.LedgerID(), Tenant: tenant, Head: api.Ref{Run: string(last.Run), N: last.N, ID: last.ID.String()},
+		Run: string(g.Run()), LedgerID: g.LedgerID(), Tenant: tenant, Head: refOf(g.Last()),
 		Halts: []api.Halt{}, Requests: []api.GovernedRequest{}, Proposals: []api.Proposal{},
 	}
 	if out.Roster, err = canon.Encode(g.Roster().Value(), canon.Native); err != nil {

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -17,10 +18,15 @@ import (
 	"github.com/reprise-dev/reprise/internal/jobs"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
+	"github.com/reprise-dev/reprise/kernel/govern"
+	"github.com/reprise-dev/reprise/kernel/sign"
 )
 
-// verbReplay is the verb of an act that asks for a replay.
-const verbReplay = "replay"
+// Verbs of acts that only governance ledgers take.
+const (
+	verbReplay = "replay" // asks for a replay
+	verbEnrol  = "enrol"  // puts a roster in force
+)
 
 // signedOnly begins the description of every route that takes an act.
 const signedOnly = "The server signs nothing for anybody: the body holds an act that its actor signed. "
@@ -55,6 +61,31 @@ func (s *Server) replayRoutes() {
 	},
 	) (*answer[api.GovernedRequest], error) {
 		return of(s.voteOnReplay(ctx, in.Tenant, in.ID, in.Body.Act))
+	})
+	huma.Register(s.api, huma.Operation{
+		OperationID: "enrolMatter", Method: http.MethodPost, Path: "/v1/governance/enrol/matter", Tags: []string{tagJobs},
+		Summary:       "Get what an enrolment must sign",
+		Description:   "The roster with the person on it, or without if no role is given. Nothing is recorded.",
+		DefaultStatus: http.StatusOK, Errors: failures(http.StatusNotFound, http.StatusConflict),
+	}, func(ctx context.Context, in *struct {
+		Tenant string `query:"tenant" maxLength:"256"`
+		Body   api.Person
+	},
+	) (*answer[api.EnrolMatter], error) {
+		return of(s.enrolMatter(ctx, in.Tenant, &in.Body))
+	})
+	huma.Register(s.api, huma.Operation{
+		OperationID: "enrol", Method: http.MethodPost, Path: "/v1/governance/enrol", Tags: []string{tagJobs},
+		Summary: "Give somebody a key and roles, or take them off the roster",
+		Description: signedOnly + "The verb is enrol, the role Admin, and the matter that of POST /v1/governance/enrol/matter: the whole roster, so that an act which was signed before somebody else's enrolment is refused and undoes nothing. " +
+			"The first admin is the operator key of the user on whose machine the ledger begins, by reprise govern roles or the first job there: nothing that is signed could say who that is, and a route for it would make an admin of whoever comes first.",
+		DefaultStatus: http.StatusOK, Errors: failures(http.StatusNotFound, http.StatusConflict),
+	}, func(ctx context.Context, in *struct {
+		Tenant string `query:"tenant" maxLength:"256"`
+		Body   api.EnrolRequest
+	},
+	) (*answer[api.Enrolled], error) {
+		return of(s.enrol(ctx, in.Tenant, &in.Body))
 	})
 	huma.Register(s.api, huma.Operation{
 		OperationID: "haltReplays", Method: http.MethodPost, Path: "/v1/governance/halt", Tags: []string{tagJobs},
@@ -246,6 +277,59 @@ func actOn[T any](ctx context.Context, s *Server, tenant string, b json.RawMessa
 		return err
 	})
 	return out, err
+}
+
+// personOf reads who is to be enrolled. A key that is not given is the one that
+// they have.
+func personOf(in *api.Person) (jobs.Actor, error) {
+	a := jobs.Actor{ID: in.ID}
+	for _, r := range in.Roles {
+		a.Roles = append(a.Roles, govern.Role(r))
+	}
+	if in.Key == "" {
+		return a, nil
+	}
+	raw, err := hex.DecodeString(in.Key)
+	if err == nil {
+		a.Key, err = sign.ParseKey(raw)
+	}
+	if err != nil {
+		return a, fault.Wrap(govern.ErrRoster, "server.enrol", err, "the key of %q is no Ed25519 public key of 64 hexadecimal digits", in.ID)
+	}
+	return a, nil
+}
+
+func (s *Server) enrolMatter(ctx context.Context, tenant string, in *api.Person) (out api.EnrolMatter, err error) {
+	a, err := personOf(in)
+	if err != nil {
+		return out, err
+	}
+	g, err := s.readGovernance(ctx, tenant)
+	if err != nil {
+		return out, err
+	}
+	roster, m, err := g.Enrolling(a)
+	if err != nil {
+		return out, err
+	}
+	out = api.EnrolMatter{Verb: verbEnrol, Matter: matterOf(m)}
+	out.Roster, err = canon.Encode(roster.Value(), canon.Native)
+	return out, err
+}
+
+func (s *Server) enrol(ctx context.Context, tenant string, in *api.EnrolRequest) (api.Enrolled, error) {
+	a, err := personOf(&in.Person)
+	if err != nil {
+		return api.Enrolled{}, err
+	}
+	return actOn(ctx, s, tenant, in.Act, func(ctx context.Context, g *jobs.Governance, act canon.Value) (out api.Enrolled, err error) {
+		if err = g.EnrolSigned(ctx, a, act); err != nil {
+			return out, err
+		}
+		out.Head = refOf(g.Last())
+		out.Roster, err = canon.Encode(g.Roster().Value(), canon.Native)
+		return out, err
+	})
 }
 
 func (s *Server) voteOnReplay(ctx context.Context, tenant, id string, b json.RawMessage) (api.GovernedRequest, error) {

@@ -127,7 +127,7 @@ func runOf(r *insight.Run) api.Run {
 		out.Duration = &ms
 	}
 	if r.Source != nil {
-		out.Source = &api.Ref{Run: string(r.Source.Run), N: r.Source.N, ID: r.Source.ID.String()}
+		out.Source = new(refOf(*r.Source))
 	}
 	return out
 }
@@ -183,3 +183,5 @@ func entryOf(e *ledger.Entry, o *ledger.Opened) api.Entry {
 	}
 	return out
 }
+
+func refOf(r ledger.Ref) api.Ref { return api.Ref{Run: string(r.Run), N: r.N, ID: r.ID.String()} }

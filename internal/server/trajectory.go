@@ -258,7 +258,7 @@ func (t *handed) add(o *ledger.Opened) error {
 		n, _ := o.Body.Get("refs").Get("call").AsInt()
 		i, ok := t.calls[ledger.Ref{Run: o.Run, N: n}]
 		if ref, err := ledger.ParseRef(o.Body.Get("refs").Get("child")); ok && err == nil {
-			t.list[i].Child = &api.Ref{Run: string(ref.Run), N: ref.N, ID: ref.ID.String()}
+			t.list[i].Child = new(refOf(ref))
 		}
 	case ledger.KindDecision:
 		if i, ok := t.of[data.Get("child_trajectory_id").Str()]; ok && o.Body.Get("name").Str() == trajectory.NameDelegated {

@@ -106,7 +106,7 @@ func (s *Server) given(ctx context.Context, name string, do func(h *trajectories
 }
 
 func taken(last ledger.Ref, works bool) api.Taken {
-	return api.Taken{Run: string(last.Run), Last: api.Ref{Run: string(last.Run), N: last.N, ID: last.ID.String()}, Working: works}
+	return api.Taken{Run: string(last.Run), Last: refOf(last), Working: works}
 }
 
 func (s *Server) act(ctx context.Context, run string, x *signed, act json.RawMessage) (api.Taken, error) {

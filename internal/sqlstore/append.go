@@ -160,7 +160,7 @@ func (g *group) contains(r *runState, a *appending) (bool, error) {
 	}
 	var pending tail
 	pending.reset()
-	if err := pending.add(g.w.row); err != nil {
+	if err := pending.look(g.w.row); err != nil {
 		return false, err
 	}
 	if err := g.s.tail.refresh(g.ctx(), g.w.conn); err != nil {

@@ -40,8 +40,13 @@ func (g *group) scopeKey(id string) (int64, error) {
 	return key, nil
 }
 
-// appendChunks adds chunks to the journal, but for those that are settled.
-// One that is in the journal already is dropped when it is settled.
+// lookBytes is the size from which on a chunk is looked for before it is
+// written: to look for a smaller one takes longer than to write it again.
+const lookBytes = 4 << 10
+
+// appendChunks adds chunks to the journal, but for large ones that are settled.
+// One that is in the journal or is settled already is dropped when the journal
+// is settled.
 func (g *group) appendChunks(chunks []blob.Chunk) (refusal, err error) {
 	for i := range chunks {
 		c := &chunks[i]
@@ -56,9 +61,11 @@ func (g *group) appendChunks(chunks []blob.Chunk) (refusal, err error) {
 	for i := range chunks {
 		c := &chunks[i]
 		name := chunkName{g.scopes[c.Scope], c.ID}
-		there, err := g.hasChunk(name)
-		if err != nil {
-			return nil, err
+		there := false
+		if len(c.Bytes) >= lookBytes {
+			if there, err = isSettled(g.ctx(), g.w.hasChunk, name); err != nil {
+				return nil, err
+			}
 		}
 		if !there {
 			g.w.row = appendChunk(g.w.row, name.scope, name.id, c.Bytes)

@@ -27,11 +27,13 @@ type job struct {
 	done  chan error
 }
 
-// queue is where jobs wait for the committer.
+// queue is where jobs wait for the committer, and says whose turn it is to
+// write.
 type queue struct {
 	mu     sync.Mutex
 	more   sync.Cond
 	jobs   []*job
+	busy   bool // somebody writes
 	closed bool
 }
 
@@ -51,8 +53,32 @@ func (q *queue) push(j *job) bool {
 		return false
 	}
 	q.jobs = append(q.jobs, j)
-	q.more.Signal()
+	if !q.busy {
+		q.more.Signal()
+	}
 	return true
+}
+
+// claim makes the caller the one who writes, if nobody does and nobody waits
+// for it. It must [queue.yield].
+func (q *queue) claim() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.busy || q.closed || len(q.jobs) > 0 {
+		return false
+	}
+	q.busy = true
+	return true
+}
+
+// yield ends what claim or next began.
+func (q *queue) yield() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.busy = false
+	if len(q.jobs) > 0 || q.closed {
+		q.more.Signal()
+	}
 }
 
 // withdraw takes j out again; false says that the committer has it.
@@ -68,14 +94,16 @@ func (q *queue) withdraw(j *job) bool {
 	return false
 }
 
-// next waits for jobs and moves those of one group to dst. It returns none
-// when the queue is closed and empty.
+// next waits for jobs and for the turn to write, and moves those of one group
+// to dst; the caller must [queue.yield]. It returns none when the queue is
+// closed and empty.
 func (q *queue) next(dst []*job) []*job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.jobs) == 0 && !q.closed {
+	for q.busy || len(q.jobs) == 0 && !q.closed {
 		q.more.Wait()
 	}
+	q.busy = len(q.jobs) > 0
 	bytes, n := 0, 0
 	for n < len(q.jobs) && n < maxGroupJobs {
 		j := q.jobs[n]
@@ -96,9 +124,21 @@ func (q *queue) next(dst []*job) []*job {
 
 // do gives a job to the committer and waits until it is durable or refused.
 // If ctx ends first, a job that the committer already has may still be done.
+//
+// A caller who cannot give up, and finds nobody at work, commits by itself:
+// to wake the committer and to be woken by it takes longer than the commit
+// takes a processor.
 func (s *Store) do(ctx context.Context, op string, j *job) error {
 	if err := ctx.Err(); err != nil {
 		return fault.Wrap(ledger.ErrStore, op, err, "given up before it began")
+	}
+	if ctx.Done() == nil && s.queue.claim() {
+		defer s.queue.yield()
+		jobs, refusals := [1]*job{j}, [1]error{}
+		if err := s.commitGroup(jobs[:], refusals[:]); err != nil {
+			return err
+		}
+		return refusals[0]
 	}
 	j.done = make(chan error, 1)
 	if !s.queue.push(j) {
@@ -115,9 +155,9 @@ func (s *Store) do(ctx context.Context, op string, j *job) error {
 	return fault.Wrap(ledger.ErrStore, op, ctx.Err(), "given up while it was stored; read the position")
 }
 
-// commitLoop is the one goroutine that writes. What is queued while a
-// transaction commits is the next transaction, so that the cost of making it
-// durable is shared by all that wait.
+// commitLoop writes what is queued. What is queued while a transaction commits
+// is the next transaction, so that the cost of making it durable is shared by
+// all that wait.
 func (s *Store) commitLoop() {
 	defer close(s.ended)
 	var jobs []*job
@@ -127,10 +167,8 @@ func (s *Store) commitLoop() {
 			return
 		}
 		refusals := make([]error, len(jobs))
-		err := s.commit(jobs, refusals)
-		if err == nil && jobs[0].scrub {
-			err = s.scrub()
-		}
+		err := s.commitGroup(jobs, refusals)
+		s.queue.yield()
 		for i, j := range jobs {
 			switch {
 			case refusals[i] != nil:
@@ -141,6 +179,15 @@ func (s *Store) commitLoop() {
 		}
 		clear(jobs)
 	}
+}
+
+// commitGroup commits jobs whose turn it is.
+func (s *Store) commitGroup(jobs []*job, refusals []error) error {
+	err := s.commit(jobs, refusals)
+	if err == nil && jobs[0].scrub {
+		err = s.scrub()
+	}
+	return err
 }
 
 // scrub removes what was erased from the disk.
@@ -176,5 +223,6 @@ func (s *Store) commit(jobs []*job, refusals []error) error {
 		s.writer.rollback(ctx)
 		return storeErr(op, err, "nothing of the transaction is known to be stored")
 	}
+	s.tail.committed(g.rows)
 	return nil
 }

@@ -3,10 +3,12 @@
 //
 // # Writing
 //
-// One goroutine writes, the committer. What is queued while it commits is its
-// next transaction, so that the cost of a durable commit is shared by all who
-// wait. It decides in Go, from rows that it read in the transaction or knows
-// to be unchanged since, so that one refused append spoils no other.
+// One writes at a time: the committer, which is a goroutine, or a caller who
+// finds nobody at work and is not held up by the hand-over. What is queued
+// meanwhile is the committer's next transaction, so that the cost of a durable
+// commit is shared by all who wait. Who commits decides in Go, from rows that
+// it read in the transaction or knows to be unchanged since, so that one
+// refused append spoils no other.
 //
 // A transaction adds one row to the table journal, which holds all its
 // entries and chunks one behind the other. When the journal has grown large,
@@ -41,7 +43,7 @@
 //
 // # Other processes
 //
-// The committer remembers positions and leases from one transaction to the
+// The writer remembers positions and leases from one transaction to the
 // next as long as the database says that nobody else has committed to it
 // ([Dialect.Changed]), and reads them again in its transaction otherwise.
 // Rows of the journal are numbered, and numbers and the keys of packs and

@@ -96,7 +96,7 @@ func TestJournalRowsComeBackAsTheyWere(t *testing.T) {
 	tl.reset()
 	row := appendChunk(appendRecord(nil, 7, &r), 9, canon.Digest{3}, []byte("chunk"))
 	row = appendChunk(appendRecord(row, 7, &next), 9, canon.Digest{3}, []byte("not the first"))
-	if err := tl.add(row); err != nil {
+	if err := tl.look(row); err != nil {
 		t.Fatal(err)
 	}
 	if got := tl.runs[7]; !reflect.DeepEqual(got, []record{r, next}) {
@@ -113,7 +113,7 @@ func TestJournalRowsComeBackAsTheyWere(t *testing.T) {
 	for cut := 1; cut < len(row); cut++ {
 		var tl tail
 		tl.reset()
-		if err := tl.add(row[:cut]); err == nil && !bytes.HasPrefix(row, appendAll(&tl)) {
+		if err := tl.look(row[:cut]); err == nil && !bytes.HasPrefix(row, appendAll(&tl)) {
 			t.Errorf("a row that is cut off at %d is read as something else", cut)
 		}
 	}

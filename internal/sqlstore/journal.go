@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -74,23 +75,70 @@ type chunkName struct {
 // it was last refreshed. It may also know rows that were settled since, so
 // who reads both asks the tail first and the settled rows afterwards, and
 // lets those win: then nothing is missed, whatever is settled in between.
+//
+// What this process has committed it has at hand, so that only what others
+// wrote is read from the database.
 type tail struct {
-	mu       sync.Mutex
-	from, to int64 // numbers of the first and the last row
-	bytes    int   // of the rows
-	runs     map[int64][]record
-	chunks   map[chunkName][]byte
-	order    []chunkName // as they came
+	mu     sync.Mutex
+	rows   []row // consecutive
+	bytes  int   // of the rows
+	drops  int   // how often rows were dropped because they were settled
+	runs   map[int64][]record
+	chunks map[chunkName][]byte
+	order  []chunkName // as they came
+
+	freshMu sync.Mutex // so that no commit waits for who reads
+	fresh   []row      // committed here, behind rows
+}
+
+// row is a row of the journal.
+type row struct {
+	seq  int64
+	data []byte
 }
 
 func (t *tail) reset() {
-	t.from, t.to, t.bytes = 0, 0, 0
+	t.bytes = 0
 	t.runs, t.chunks, t.order = map[int64][]record{}, map[chunkName][]byte{}, nil
+}
+
+// last returns the number of the last row.
+func (t *tail) last() int64 {
+	if len(t.rows) == 0 {
+		return 0
+	}
+	return t.rows[len(t.rows)-1].seq
+}
+
+// committed takes rows that this process has committed.
+func (t *tail) committed(rows []row) {
+	t.freshMu.Lock()
+	defer t.freshMu.Unlock()
+	for _, r := range rows {
+		t.fresh = append(t.fresh, row{r.seq, bytes.Clone(r.data)})
+	}
+}
+
+// takeFresh returns the rows that were committed here since it was last asked,
+// as far as they follow the last row without a gap.
+func (t *tail) takeFresh() []row {
+	t.freshMu.Lock()
+	fresh := t.fresh
+	t.fresh = nil
+	t.freshMu.Unlock()
+	fresh = slices.DeleteFunc(fresh, func(r row) bool { return r.seq <= t.last() })
+	for i := range fresh {
+		if fresh[i].seq != t.last()+int64(i)+1 {
+			return fresh[:i]
+		}
+	}
+	return fresh
 }
 
 const selectJournalEnds = "SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM journal"
 
-// refresh reads the rows that t does not know.
+// refresh reads the rows that t does not know, and drops those that were
+// settled.
 func (t *tail) refresh(ctx context.Context, q querier) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,37 +146,49 @@ func (t *tail) refresh(ctx context.Context, q querier) error {
 	if err := q.QueryRowContext(ctx, selectJournalEnds).Scan(&from, &to); err != nil {
 		return err
 	}
-	if from != t.from || t.runs == nil {
+	var fresh []row
+	if t.runs == nil || len(t.rows) > 0 && t.rows[0].seq != from {
+		fresh = slices.DeleteFunc(slices.Clone(t.rows), func(r row) bool { return r.seq < from || from == 0 })
+		t.rows = nil
+		t.drops++
 		t.reset()
 	}
-	if to == t.to {
-		return nil
+	if err := t.add(fresh); err != nil {
+		return err
 	}
-	rows, err := q.QueryContext(ctx, "SELECT seq, data FROM journal WHERE seq > ? ORDER BY seq", t.to)
+	if err := t.add(t.takeFresh()); err != nil || t.last() >= to {
+		return err
+	}
+	fresh, err := t.fetch(ctx, q)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var seq int64
-		var data []byte
-		if err := rows.Scan(&seq, &data); err != nil {
-			return err
-		}
-		if err := t.add(data); err != nil {
-			t.reset()
-			return fault.Wrap(ErrRow, "sqlstore.journal", err, "row %d of the journal", seq)
-		}
-		if t.from == 0 {
-			t.from = seq
-		}
-		t.to = seq
-		t.bytes += len(data)
-	}
-	return rows.Err()
+	return t.add(fresh)
 }
 
-func (t *tail) add(data []byte) error {
+// fetch reads the rows behind the last one. Lock held.
+func (t *tail) fetch(ctx context.Context, q querier) (list []row, err error) {
+	rows, err := q.QueryContext(ctx, "SELECT seq, data FROM journal WHERE seq > ? ORDER BY seq", t.last())
+	return collect(rows, err, func(r *row) error { return rows.Scan(&r.seq, &r.data) })
+}
+
+// add takes rows that follow the last one. Lock held.
+func (t *tail) add(list []row) error {
+	for _, r := range list {
+		if err := t.look(r.data); err != nil {
+			t.rows = nil
+			t.drops++
+			t.reset()
+			return fault.Wrap(ErrRow, "sqlstore.journal", err, "row %d of the journal", r.seq)
+		}
+		t.rows = append(t.rows, r)
+		t.bytes += len(r.data)
+	}
+	return nil
+}
+
+// look reads the records of a row.
+func (t *tail) look(data []byte) error {
 	d := decoder{rest: data}
 	for len(d.rest) > 0 && !d.failed {
 		switch d.take(1)[0] {
@@ -196,6 +256,23 @@ func (t *tail) chunkIDs(scope int64) []canon.Digest {
 		}
 	}
 	return out
+}
+
+// steadily calls f until the tail drops no rows meanwhile: f reads settled rows
+// and looks at the tail afterwards, for what is newer.
+func (t *tail) steadily(f func() error) error {
+	for {
+		before := t.dropped()
+		if err := f(); err != nil || before == t.dropped() {
+			return err
+		}
+	}
+}
+
+func (t *tail) dropped() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.drops
 }
 
 // overlay makes what a row says of a run what the journal says, if that is

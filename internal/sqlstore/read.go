@@ -31,7 +31,7 @@ func segmentRange(key, n int64) []any {
 
 // reader holds the statements that readers use often.
 type reader struct {
-	find, chunk, scopeKey, pack *sql.Stmt
+	find, chunk, scopeKey, pack, hasChunks *sql.Stmt
 }
 
 func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
@@ -44,6 +44,7 @@ func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
 		{&r.chunk, "SELECT pack, start, size FROM chunks WHERE scope = (SELECT key FROM scopes WHERE scope = ?) AND id = ?"},
 		{&r.scopeKey, "SELECT key FROM scopes WHERE scope = ?"},
 		{&r.pack, "SELECT data FROM packs WHERE key = ?"},
+		{&r.hasChunks, selectHasChunks()},
 	} {
 		var err error
 		//nolint:sqlclosecheck // the pool closes its statements
@@ -129,13 +130,16 @@ func (s *Store) find(ctx context.Context, op string, id ledger.RunID) (key int64
 	if err := s.tail.refresh(ctx, s.read); err != nil {
 		return 0, at, storeErr(op, err, "reading the journal")
 	}
-	var last []byte
 	info := ledger.RunInfo{Run: id}
-	err = s.reader.find.QueryRowContext(ctx, string(id)).Scan(&key, &info.At.Count, &last)
-	if err == nil {
-		info.At.Last, err = digest(last)
-		s.tail.overlay(key, &info)
-	}
+	err = s.tail.steadily(func() error {
+		var last []byte
+		err := s.reader.find.QueryRowContext(ctx, string(id)).Scan(&key, &info.At.Count, &last)
+		if err == nil {
+			info.At.Last, err = digest(last)
+			s.tail.overlay(key, &info)
+		}
+		return err
+	})
 	if errors.Is(err, sql.ErrNoRows) || err == nil && info.At.Count == 0 {
 		return 0, at, fault.New(ledger.ErrNotFound, op, "there is no run %s", id)
 	}
@@ -245,10 +249,7 @@ func (s *Store) RunsOf(ctx context.Context, engine string) iter.Seq2[ledger.RunI
 // runs yields the runs for which a condition holds; ?1 in it is the last run of
 // the page before.
 func (s *Store) runs(ctx context.Context, op, where string, more ...any) iter.Seq2[ledger.RunInfo, error] {
-	list := pages(op, func(last ledger.RunInfo) ([]ledger.RunInfo, error) {
-		if err := s.tail.refresh(ctx, s.read); err != nil {
-			return nil, err
-		}
+	page := func(last ledger.RunInfo) ([]ledger.RunInfo, error) {
 		rows, err := s.read.QueryContext(ctx, "SELECT key, run, count, last, sealed, opened, ended FROM runs WHERE "+where+" ORDER BY run DESC LIMIT ?2", append([]any{string(last.Run), listPage}, more...)...)
 		// The journal is looked at when the connection is given back: who
 		// refreshes it holds its lock and waits for a connection.
@@ -266,6 +267,16 @@ func (s *Store) runs(ctx context.Context, op, where string, more ...any) iter.Se
 		for i := range out {
 			s.tail.overlay(keys[i], &out[i])
 		}
+		return out, err
+	}
+	list := pages(op, func(last ledger.RunInfo) (out []ledger.RunInfo, err error) {
+		if err := s.tail.refresh(ctx, s.read); err != nil {
+			return nil, err
+		}
+		err = s.tail.steadily(func() (err error) {
+			out, err = page(last)
+			return err
+		})
 		return out, err
 	})
 	return func(yield func(ledger.RunInfo, error) bool) {

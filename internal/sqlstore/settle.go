@@ -1,11 +1,13 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -66,13 +68,16 @@ type openPack struct {
 // prepare makes ready what the journal becomes: the entries of a run together,
 // and the chunks of a scope together, each compressed. It writes nothing, so
 // that it may be done beside the transactions of others.
-func (s *Store) prepare(ctx context.Context, q querier) (*settlement, error) {
+func (s *Store) prepare(ctx context.Context, q querier, hasChunks *sql.Stmt) (*settlement, error) {
 	t := &s.tail
 	if err := t.refresh(ctx, q); err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
-	st := &settlement{from: t.from, to: t.to, bytes: t.bytes}
+	st := &settlement{bytes: t.bytes}
+	if len(t.rows) > 0 {
+		st.from, st.to = t.rows[0].seq, t.last()
+	}
 	runs, chunks, order := maps.Clone(t.runs), maps.Clone(t.chunks), slices.Clip(t.order)
 	t.mu.Unlock()
 	for _, key := range slices.Sorted(maps.Keys(runs)) {
@@ -80,12 +85,12 @@ func (s *Store) prepare(ctx context.Context, q querier) (*settlement, error) {
 			return nil, err
 		}
 	}
+	settled, err := findSettled(ctx, hasChunks, order)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range order {
-		there, err := isSettled(ctx, q, name)
-		if err != nil {
-			return nil, err
-		}
-		if !there {
+		if !settled[name] {
 			st.chunk(name, chunks[name])
 		}
 	}
@@ -145,7 +150,7 @@ func (st *settlement) chunk(name chunkName, data []byte) {
 // puts the row given: there always is a last row, so that row numbers never
 // begin again.
 func (g *group) settle(row []byte) error {
-	st, err := g.s.prepare(g.ctx(), g.w.conn)
+	st, err := g.s.prepare(g.ctx(), g.w.conn, g.w.hasChunks)
 	if err != nil {
 		return err
 	}
@@ -172,7 +177,7 @@ func (g *group) move(st *settlement, row []byte) error {
 		}
 	}
 	if row != nil {
-		if _, err := g.w.insertJournal.ExecContext(g.ctx(), row); err != nil {
+		if err := g.insertJournal(row); err != nil {
 			return err
 		}
 	}
@@ -183,18 +188,55 @@ func (g *group) move(st *settlement, row []byte) error {
 	return err
 }
 
-func (g *group) hasChunk(name chunkName) (bool, error) {
+const selectHasChunk = "SELECT count(*) FROM chunks WHERE scope = ? AND id = ?"
+
+func isSettled(ctx context.Context, hasChunk *sql.Stmt, name chunkName) (bool, error) {
 	var n int
-	err := g.w.hasChunk.QueryRowContext(g.ctx(), name.scope, name.id[:]).Scan(&n)
+	err := hasChunk.QueryRowContext(ctx, name.scope, name.id[:]).Scan(&n)
 	return n > 0, err
 }
 
-const selectHasChunk = "SELECT count(*) FROM chunks WHERE scope = ? AND id = ?"
+// manyChunks is how many chunks are looked for at once.
+const manyChunks = 32
 
-func isSettled(ctx context.Context, q querier, name chunkName) (bool, error) {
-	var n int
-	err := q.QueryRowContext(ctx, selectHasChunk, name.scope, name.id[:]).Scan(&n)
-	return n > 0, err
+func selectHasChunks() string {
+	return "SELECT id FROM chunks WHERE scope = ? AND id IN (?" + strings.Repeat(", ?", manyChunks-1) + ")"
+}
+
+// findSettled returns those of the chunks that are settled.
+func findSettled(ctx context.Context, hasChunks *sql.Stmt, names []chunkName) (map[chunkName]bool, error) {
+	out := map[chunkName]bool{}
+	names = slices.SortedStableFunc(slices.Values(names), func(a, b chunkName) int { return cmp.Compare(a.scope, b.scope) })
+	args := make([]any, 1+manyChunks)
+	for len(names) > 0 {
+		scope, n := names[0].scope, 0
+		args[0] = scope
+		for n < min(manyChunks, len(names)) && names[n].scope == scope {
+			args[1+n] = names[n].id[:]
+			n++
+		}
+		for i := n; i < manyChunks; i++ {
+			args[1+i] = args[n]
+		}
+		rows, err := hasChunks.QueryContext(ctx, args...)
+		found, err := collect(rows, err, func(name *chunkName) error {
+			var id []byte
+			err := rows.Scan(&id)
+			if err == nil {
+				name.scope = scope
+				name.id, err = digest(id)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range found {
+			out[name] = true
+		}
+		names = names[n:]
+	}
+	return out, nil
 }
 
 func (g *group) insertPack(p *openPack) error {
@@ -219,11 +261,11 @@ func (g *group) insertPack(p *openPack) error {
 func (s *Store) settleAside() {
 	defer s.aside.Done()
 	defer s.settling.Store(false)
-	st, err := s.prepare(context.Background(), s.read)
+	st, err := s.prepare(context.Background(), s.read, s.reader.hasChunks)
 	if err != nil || st.to == 0 {
 		return
 	}
-	_ = s.do(context.Background(), "sqlstore.settle", &job{bytes: st.bytes, apply: func(g *group) (refusal, err error) {
+	err = s.do(context.Background(), "sqlstore.settle", &job{bytes: st.bytes, apply: func(g *group) (refusal, err error) {
 		var from, to int64
 		if err := g.w.journalEnds.QueryRowContext(g.ctx()).Scan(&from, &to); err != nil || from != st.from {
 			return nil, err
@@ -234,4 +276,7 @@ func (s *Store) settleAside() {
 		}
 		return nil, g.move(st, row)
 	}})
+	if err == nil {
+		_ = s.tail.refresh(context.Background(), s.read) // lets go of what was settled
+	}
 }

@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"database/sql"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/kernel/ledger/ledgertest"
+	"github.com/reprise-dev/reprise/store/sqlite"
 )
 
 // The journal is settled several times while runs grow, are read and are
@@ -79,5 +81,75 @@ func TestSettlingAsideLosesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		s = open(t, path)
+	}
+}
+
+// Small chunks are not looked for when they are put. Those that are settled
+// already are not settled a second time, and go when their scope is erased.
+func TestSmallChunksAreSettledOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "store.db")
+	scopes := []blob.Scope{{ID: "a", Key: [32]byte{1}}, {ID: "b", Key: [32]byte{2}}}
+	const chunks = 100
+	put := func(s *sqlite.Store, n int) {
+		t.Helper()
+		for i := range n {
+			var list []blob.Chunk
+			for _, sc := range scopes {
+				b := []byte(noise(uint64(i), 700))
+				list = append(list, blob.Chunk{Scope: sc.ID, ID: canon.SHA256(b), Bytes: b})
+			}
+			if err := s.Put(t.Context(), list); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	packed := func() (n int) {
+		t.Helper()
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM packs").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	s := open(t, path)
+	for i := range scopes {
+		if _, err := s.Scope(t.Context(), scopes[i].ID, &scopes[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(s, chunks)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := packed()
+	s = open(t, path)
+	put(s, chunks)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := packed(); after != before {
+		t.Errorf("%d packs after the chunks came again, want %d", after, before)
+	}
+	s = open(t, path)
+	put(s, chunks+1)
+	if err := s.Erase(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	for scope, want := range map[string]int{"a": 0, "b": chunks + 1} {
+		n := 0
+		for _, err := range s.List(t.Context(), scope) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		if n != want {
+			t.Errorf("List(%s) has %d chunks, want %d", scope, n, want)
+		}
 	}
 }

@@ -16,23 +16,24 @@ import (
 type writer struct {
 	conn *sql.Conn
 
-	begins, commit, undo, changed   *sql.Stmt
-	run, insertRun, updateLease     *sql.Stmt
-	updatePosition, updateEngine    *sql.Stmt
-	insertJournal, deleteJournal    *sql.Stmt
-	journalSize, journalEnds, pages *sql.Stmt
-	insertSegment                   *sql.Stmt
-	segments                        *sql.Stmt
-	insertStatement                 *sql.Stmt
-	scope, insertScope, deleteScope *sql.Stmt
-	insertPack, deletePacks         *sql.Stmt
-	insertChunk, hasChunk           *sql.Stmt
-	deleteChunks                    *sql.Stmt
+	begins, commit, undo, changed    *sql.Stmt
+	run, insertRun, updateLease      *sql.Stmt
+	updatePosition, updateEngine     *sql.Stmt
+	insertJournal, deleteJournal     *sql.Stmt
+	journalSize, journalEnds, pages  *sql.Stmt
+	insertSegment                    *sql.Stmt
+	segments                         *sql.Stmt
+	insertStatement                  *sql.Stmt
+	scope, insertScope, deleteScope  *sql.Stmt
+	insertPack, deletePacks          *sql.Stmt
+	insertChunk, hasChunk, hasChunks *sql.Stmt
+	deleteChunks                     *sql.Stmt
 
 	// What follows holds as long as nobody else commits to the database.
 	version int64 // what Changed said; 0 if nothing is known
 	runs    map[ledger.RunID]*runState
 	journal int    // bytes that are not settled
+	seq     int64  // of the last row of the journal
 	limit   int    // the size of the journal at which it is settled
 	epoch   int64  // how often it was settled, as far as this writer knows
 	busy    int    // runs that have entries in it
@@ -59,9 +60,9 @@ func newWriter(ctx context.Context, db *sql.DB, d *Dialect) (*writer, error) {
 		{&w.updateLease, "UPDATE runs SET token = ?, holder = ?, until = ? WHERE key = ?"},
 		{&w.updatePosition, "UPDATE runs SET count = ?, last = ?, sealed = ?, opened = ?, ended = ? WHERE key = ?"},
 		{&w.updateEngine, "UPDATE runs SET engine = ? WHERE key = ?"},
-		{&w.insertJournal, "INSERT INTO journal (seq, data) SELECT coalesce(max(seq), 0) + 1, ? FROM journal"},
+		{&w.insertJournal, "INSERT INTO journal (seq, data) VALUES (?, ?)"},
 		{&w.deleteJournal, "DELETE FROM journal WHERE seq <= ?"},
-		{&w.journalSize, "SELECT coalesce(sum(length(data)), 0) FROM journal"},
+		{&w.journalSize, "SELECT coalesce(sum(length(data)), 0), coalesce(max(seq), 0) FROM journal"},
 		{&w.journalEnds, selectJournalEnds},
 		{&w.insertSegment, "INSERT INTO segments (place, data) VALUES (?, ?) ON CONFLICT (place) DO UPDATE SET data = excluded.data"},
 		{&w.segments, selectSegments},
@@ -73,6 +74,7 @@ func newWriter(ctx context.Context, db *sql.DB, d *Dialect) (*writer, error) {
 		{&w.deletePacks, "DELETE FROM packs WHERE scope = ?"},
 		{&w.insertChunk, "INSERT INTO chunks (scope, id, pack, start, size) VALUES (?, ?, ?, ?, ?)"},
 		{&w.hasChunk, selectHasChunk},
+		{&w.hasChunks, selectHasChunks()},
 		{&w.deleteChunks, "DELETE FROM chunks WHERE scope = ?"},
 	} {
 		//nolint:sqlclosecheck // the connection closes its statements
@@ -114,6 +116,7 @@ type group struct {
 	s      *Store
 	w      *writer
 	scopes map[string]int64 // keys; 0 if there is no such scope
+	rows   []row            // of the journal, that this transaction adds
 }
 
 // ctx returns the context of the transaction, which is nobody's: it is not
@@ -131,7 +134,7 @@ func (g *group) recall() error {
 		return nil
 	}
 	w.runs = map[ledger.RunID]*runState{}
-	if err := w.journalSize.QueryRowContext(g.ctx()).Scan(&w.journal); err != nil {
+	if err := w.journalSize.QueryRowContext(g.ctx()).Scan(&w.journal, &w.seq); err != nil {
 		return err
 	}
 	w.version, w.limit, w.busy = version, minJournal, 0
@@ -209,7 +212,14 @@ func (g *group) flush() error {
 		go g.s.settleAside()
 	}
 	w.journal += len(w.row)
-	_, err := w.insertJournal.ExecContext(g.ctx(), w.row)
+	return g.insertJournal(w.row)
+}
+
+// insertJournal adds a row to the journal.
+func (g *group) insertJournal(data []byte) error {
+	g.w.seq++
+	g.rows = append(g.rows, row{g.w.seq, data})
+	_, err := g.w.insertJournal.ExecContext(g.ctx(), g.w.seq, data)
 	return err
 }
 

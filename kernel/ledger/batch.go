@@ -60,7 +60,7 @@ func (b *Batch) checkStoreWide() error {
 // follow checks e as the entry behind at.
 func (at Position) follow(run RunID, e *Entry) (Position, error) {
 	const op = "ledger.Batch.Check"
-	h, err := ParseHeader(e.Header)
+	h, err := parseHeader(e.Header, run, false)
 	if err != nil {
 		return at, fault.Wrap(ErrBatch, op, err, "entry %d", at.Count)
 	}
