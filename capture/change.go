@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/reprise-dev/reprise/internal/codings"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
@@ -82,9 +83,9 @@ func (h *handler) change(ctx context.Context, r *http.Request, to route, b *body
 	}
 	plain := body
 	if coding := r.Header.Get("Content-Encoding"); coding != "" {
-		p, ok := plainOf(coding, body, h.p.o.MaxWhole)
-		if !ok {
-			return ch, nil
+		p, err := codings.Decode(coding, body, h.p.o.MaxWhole)
+		if err != nil {
+			return ch, nil //nolint:nilerr // what cannot be read is left as it is
 		}
 		plain = p
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/reprise-dev/reprise/internal/codings"
 	"github.com/reprise-dev/reprise/internal/scratch"
 	"github.com/reprise-dev/reprise/kernel/canon"
 )
@@ -36,10 +37,13 @@ func RedactHeader(r *Redactor, name, value string) string {
 }
 
 // Coded codes a body.
-func Coded(coding string, b []byte) ([]byte, error) { return code(coding, b, true) }
+func Coded(coding string, b []byte) ([]byte, error) { return codings.Encode(coding, b, true) }
 
 // PlainOf decodes a body.
-func PlainOf(coding string, b []byte) ([]byte, bool) { return plainOf(coding, b, DefaultMaxWhole) }
+func PlainOf(coding string, b []byte) ([]byte, bool) {
+	plain, err := codings.Decode(coding, b, DefaultMaxWhole)
+	return plain, err == nil
+}
 
 // Form returns what the match key of a body is taken of with the built-in
 // normalisers.
@@ -262,7 +266,7 @@ func Walked(b []byte, slowly bool) (string, bool) {
 // can be read when it has come; the last part is the end.
 func CodedParts(coding string, texts ...string) ([][]byte, error) {
 	var out bytes.Buffer
-	w, err := encoder(coding, &out)
+	w, err := codings.NewWriter(coding, &out)
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +287,7 @@ func CodedParts(coding string, texts ...string) ([][]byte, error) {
 
 // BeginningOf decodes what can be read of a body that is not whole.
 func BeginningOf(coding string, b []byte) string {
-	plain, _ := decode(coding, b, DefaultMaxWhole)
+	plain, _ := codings.Decode(coding, b, DefaultMaxWhole)
 	return string(plain)
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/reprise-dev/reprise/internal/codings"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/scratch"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -91,7 +92,7 @@ type recorder interface {
 // recorder returns what records the answer.
 func (a *answering) recorder(st *drive.Stream) (recorder, error) {
 	red := a.h.p.o.Redactor.cleaner
-	list, known := codings(a.resp.Header.Get("Content-Encoding"))
+	list, known := codings.List(a.resp.Header.Get("Content-Encoding"))
 	if len(list) == 0 || !known {
 		return &flowing{a: a, st: st, red: red(a.resp.Header), blind: !known}, nil
 	}
@@ -205,7 +206,7 @@ func (d *decoding) end(o *effect.Outcome, broke bool) error {
 	}
 	o.Redacted = join(o.Redacted, look.found())
 	return d.put(func(to func([]byte) error) error {
-		e, err := encoder(coding, putting(to))
+		e, err := codings.NewWriter(coding, putting(to))
 		if err != nil {
 			return err
 		}
@@ -240,7 +241,7 @@ func (d *decoding) put(give func(to func([]byte) error) error) error {
 
 // plain gives f what stands behind a coding, without secrets.
 func (d *decoding) plain(coding string, red cleaner, f func(p []byte) error) error {
-	r, closer, err := decoder(coding, d.f.Reader(0, d.f.Size()))
+	r, closer, err := codings.NewReader(coding, d.f.Reader(0, d.f.Size()))
 	if err != nil {
 		return err
 	}
@@ -252,7 +253,7 @@ func (d *decoding) plain(coding string, red cleaner, f func(p []byte) error) err
 	for {
 		n, err := r.Read(*buf)
 		if size += int64(n); size > DefaultMaxRequest {
-			return fault.New(errCoding, "capture.decoding", "more than %d bytes", DefaultMaxRequest)
+			return fault.New(codings.Err, "capture.decoding", "more than %d bytes", DefaultMaxRequest)
 		}
 		if out = red.write(out[:0], (*buf)[:n], err != nil); len(out) > 0 {
 			if err := f(out); err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/reprise-dev/reprise/internal/codings"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -240,7 +241,7 @@ func (r *Recorded) compare(ctx context.Context, rules *rules, c *effect.Call, re
 // behind returns what a recorded request holds behind its content coding.
 func behind(data canon.Value, b []byte) []byte {
 	if coding := data.Get("coding").Str(); coding != "" {
-		if p, ok := plainOf(coding, b, DefaultMaxWhole); ok {
+		if p, err := codings.Decode(coding, b, DefaultMaxWhole); err == nil {
 			return p
 		}
 	}

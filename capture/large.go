@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/reprise-dev/reprise/internal/codings"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/scratch"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -50,7 +51,7 @@ const part = 64 << 10
 func (g *large) take(decoded bool, f func(p []byte) error) error {
 	r := g.file.Reader(0, g.file.Size())
 	if decoded && g.coding != "" {
-		d, closer, err := decoder(g.coding, r)
+		d, closer, err := codings.NewReader(g.coding, r)
 		if err != nil {
 			return err
 		}
@@ -124,7 +125,7 @@ func (g *large) give(w io.Writer) error {
 	if g.coding == "" {
 		return g.clean(to)
 	}
-	e, err := encoder(g.coding, w)
+	e, err := codings.NewWriter(g.coding, w)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (g *large) give(w io.Writer) error {
 // of as far as that does not depend on what it asks for.
 func (g *large) read(ctx context.Context, coding string, red *Redactor, r *rules, limit int64) error {
 	g.find = red.find.Load()
-	list, known := codings(coding)
+	list, known := codings.List(coding)
 	switch {
 	case !known:
 		g.blind = true
@@ -176,7 +177,7 @@ func (g *large) pass(ctx context.Context, r *rules, limit int64) error {
 	set, setEnd := replacing(r.setting, s.write)
 	err := g.clean(func(p []byte) error {
 		if size += int64(len(p)); g.coding != "" && size > limit {
-			return fault.New(errCoding, op, "more than %d bytes behind the coding", limit)
+			return fault.New(codings.Err, op, "more than %d bytes behind the coding", limit)
 		}
 		return set(p)
 	})

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"iter"
+
+	"github.com/reprise-dev/reprise/internal/codings"
 )
 
 // unfolding decodes a body whose bytes come in parts. What it holds is given
@@ -46,7 +48,7 @@ func unfold(coding string) *unfolding {
 	u := &unfolding{coding: coding}
 	// As large as the one that the decoder makes for itself, so that it takes
 	// this one, and it is known how far it has read.
-	u.in = bufio.NewReaderSize(u, decoderBuffer)
+	u.in = bufio.NewReaderSize(u, codings.ReadAhead)
 	u.resume, u.stop = iter.Pull(u.run)
 	return u
 }
@@ -55,7 +57,7 @@ func unfold(coding string) *unfolding {
 // while there is nothing to read.
 func (u *unfolding) run(give func([]byte) bool) {
 	u.give = give
-	r, closer, err := decoder(u.coding, u.in)
+	r, closer, err := codings.NewReader(u.coding, u.in)
 	if err != nil {
 		u.err = err
 		return

@@ -1,57 +1,18 @@
 package insight
 
 import (
-	"bytes"
-	"compress/flate"
-	"compress/gzip"
-	"compress/zlib"
-	"io"
-	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
-
+	"github.com/reprise-dev/reprise/internal/codings"
 	"github.com/reprise-dev/reprise/kernel/canon"
 )
 
-// Decode undoes the codings of an HTTP body. ok is false if one of them is not
-// known, the body is broken, or it grows beyond what is read.
-func Decode(codings string, body []byte) (plain []byte, ok bool) {
-	for _, coding := range slices.Backward(strings.Split(codings, ",")) {
-		if body, ok = decodeOne(strings.ToLower(strings.TrimSpace(coding)), body); !ok {
-			return nil, false
-		}
-	}
-	return body, true
-}
-
-func decodeOne(coding string, body []byte) ([]byte, bool) {
-	var r io.Reader
-	var err error
-	switch coding {
-	case "", "identity":
-		return body, true
-	case "gzip", "x-gzip":
-		r, err = gzip.NewReader(bytes.NewReader(body))
-	case "deflate": // zlib by the standard, raw by habit
-		if r, err = zlib.NewReader(bytes.NewReader(body)); err != nil {
-			r, err = flate.NewReader(bytes.NewReader(body)), nil
-		}
-	case "zstd":
-		var d *zstd.Decoder
-		d, err = zstd.NewReader(bytes.NewReader(body), zstd.WithDecoderMaxMemory(maxRead), zstd.WithDecoderConcurrency(1))
-		if err == nil {
-			defer d.Close()
-			r = d
-		}
-	default:
-		return nil, false
-	}
-	if err != nil {
-		return nil, false
-	}
-	out, err := io.ReadAll(io.LimitReader(r, maxRead+1))
-	return out, err == nil && len(out) <= maxRead
+// Plain returns what a recorded body holds behind the content coding that its
+// request or answer names; data is what was recorded of that. ok is false if the
+// coding is not known, the body is broken, or more than is read.
+func Plain(data canon.Value, body []byte) (plain []byte, ok bool) {
+	plain, err := codings.Decode(Header(data, "content-encoding"), body, maxRead)
+	return plain, err == nil
 }
 
 // Header returns a header of a recorded request or answer by its lower-case

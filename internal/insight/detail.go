@@ -48,7 +48,7 @@ func Load(ctx context.Context, r *drive.Reader, n int64) (Detail, error) {
 		switch b, err := r.Bytes(ctx, o, i); {
 		case err == nil:
 			p.Bytes = b
-			if plain, ok := Decode(Header(o.Data(), "content-encoding"), b); ok {
+			if plain, ok := Plain(o.Data(), b); ok {
 				p.Plain = plain
 				d.read(ctx, r, &p)
 			}

@@ -260,7 +260,7 @@ func (t *timeline) asked(ctx context.Context, c *Call) (string, error) {
 	if err != nil {
 		return "", absent(err)
 	}
-	if b, ok := Decode(Header(c.data, "content-encoding"), b); ok {
+	if b, ok := Plain(c.data, b); ok {
 		return protocol.ReadRequest(c.data.Get("url").Str(), b).Model, nil
 	}
 	return "", nil
@@ -291,7 +291,7 @@ func (t *timeline) answer(ctx context.Context, c *Call, n int64, out effect.Outc
 	if err != nil {
 		return protocol.Answer{}, absent(err)
 	}
-	b, ok := Decode(Header(out.Data, "content-encoding"), b)
+	b, ok := Plain(out.Data, b)
 	if !ok {
 		return protocol.Answer{}, nil
 	}

@@ -126,7 +126,7 @@ func (s *side) content(ctx context.Context, ref ledger.Ref) (body []byte, kind s
 	if err != nil {
 		return nil, "", nil, err
 	}
-	plain, ok := insight.Decode(insight.Header(o.Data(), "content-encoding"), b)
+	plain, ok := insight.Plain(o.Data(), b)
 	if !ok {
 		return nil, "", o, nil
 	}
