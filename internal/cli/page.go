@@ -118,9 +118,9 @@ func (s *opened) page(ctx context.Context, info ledger.RunInfo, prices insight.P
 
 func (*app) pageCall(c *insight.Call) pageCall {
 	line := pageCall{
-		Step: c.Step, Entry: c.N, Kind: c.Kind, Name: c.Name, Model: c.Model, Depth: c.Depth,
+		Step: c.Step, Entry: c.N, Kind: c.Kind, Name: c.Name, Model: strings.Clone(c.Model), Depth: c.Depth,
 		Status: string(c.Status), Good: !c.Failed(), In: dash, Out: dash, Cost: cost(c.Cost), Took: dash,
-		Tools: strings.Join(c.Tools(), ", "), Said: c.Text,
+		Tools: strings.Join(c.Tools(), ", "), Said: said(c.Text),
 	}
 	if c.HTTP > 0 {
 		line.Status = fmt.Sprint(c.HTTP)
@@ -140,6 +140,14 @@ func (*app) pageCall(c *insight.Call) pageCall {
 		line.Took = duration(c.Took)
 	}
 	return line
+}
+
+// said bounds what an answer says, and holds on to no more of it.
+func said(text string) string {
+	if len(text) <= maxPart {
+		return text
+	}
+	return strings.ToValidUTF8(strings.Clone(text[:maxPart]), "\uFFFD") + fmt.Sprintf("\n… the first %s bytes; show --at has all of it", number(maxPart))
 }
 
 // history is what the last request of each name held, so that a page shows

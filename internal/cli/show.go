@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -91,6 +92,17 @@ func (a *app) prices(file string) (insight.PriceList, error) {
 	return list, fault.Wrap(fault.CodeOf(err), "cli.prices", err, "%s", file)
 }
 
+// brief returns a call without what it says at length, which no line shows: a
+// run may hold more of that than memory does.
+func brief(c *insight.Call) insight.Call {
+	b := *c
+	b.Text, b.Model, b.Calls = "", strings.Clone(c.Model), slices.Clone(c.Calls)
+	for i := range b.Calls {
+		b.Calls[i] = protocol.ToolCall{Name: strings.Clone(b.Calls[i].Name)}
+	}
+	return b
+}
+
 func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices insight.PriceList) error {
 	a := s.a
 	r, err := s.summary(ctx, info)
@@ -108,7 +120,7 @@ func (s *opened) showTimeline(ctx context.Context, info ledger.RunInfo, prices i
 			stop()
 			return err
 		}
-		calls = append(calls, c)
+		calls = append(calls, brief(&c))
 	}
 	stop()
 	if a.json {
