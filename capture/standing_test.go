@@ -128,28 +128,44 @@ func TestStandingProxyKeepsAgentsApart(t *testing.T) {
 func TestStandingProxyEndsRuns(t *testing.T) {
 	t.Parallel()
 	up := upstream(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") })
-	rig := newRig(t)
-	ended := make(chan capture.StandingRun, 16)
-	_, base, stop := rig.stand(capture.StandingOptions{
-		Upstreams: []string{"openai=" + up.URL}, Idle: 50 * time.Millisecond, MaxCalls: 3,
-		Said: func(r capture.StandingRun) {
-			if r.Ended {
-				ended <- r
+	for _, test := range []struct {
+		name     string
+		idle     time.Duration
+		maxCalls int64
+		calls    int
+		ended    []int64 // by itself, with so many calls
+		runs     int
+	}{
+		{"that have enough calls", time.Hour, 3, 7, []int64{3, 3}, 3},
+		{"that are idle", 50 * time.Millisecond, 0, 1, []int64{1}, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			rig := newRig(t)
+			ended := make(chan capture.StandingRun, 16)
+			_, base, stop := rig.stand(capture.StandingOptions{
+				Upstreams: []string{"openai=" + up.URL}, Idle: test.idle, MaxCalls: test.maxCalls,
+				Said: func(r capture.StandingRun) {
+					if r.Ended {
+						ended <- r
+					}
+				},
+			})
+			call := func() { send(t, "POST", base+"/openai/x", `{}`, capture.RunHeader, "long") }
+			for range test.calls {
+				call()
 			}
-		},
-	})
-	for range 7 {
-		send(t, "POST", base+"/openai/x", `{}`, capture.RunHeader, "long")
-	}
-	for _, want := range []int64{3, 3, 1} {
-		if r := <-ended; r.Calls != want || r.Err != nil {
-			t.Errorf("ended with %d calls, %v, want %d", r.Calls, r.Err, want)
-		}
-	}
-	send(t, "POST", base+"/openai/x", `{}`, capture.RunHeader, "long")
-	stop()
-	if got := rig.sealed()["long"]; len(got) != 4 {
-		t.Errorf("%d runs, want 4", len(got))
+			for _, want := range test.ended {
+				if r := <-ended; r.Calls != want || r.Err != nil {
+					t.Errorf("ended with %d calls, %v, want %d", r.Calls, r.Err, want)
+				}
+			}
+			call()
+			stop()
+			if got := rig.sealed()["long"]; len(got) != test.runs {
+				t.Errorf("%d runs, want %d", len(got), test.runs)
+			}
+		})
 	}
 }
 
