@@ -32,6 +32,7 @@ var providerHosts = []string{
 type intercepts struct {
 	ups      []Upstream
 	patterns []string // beyond the providers
+	only     bool     // no other hosts than those of ups
 }
 
 // newIntercepts checks patterns.
@@ -41,7 +42,7 @@ func newIntercepts(ups []Upstream, patterns []string) (*intercepts, error) {
 			return nil, fault.New(ErrIntercept, "capture.Intercept", "%q is no pattern for host names", p)
 		}
 	}
-	return &intercepts{ups, patterns}, nil
+	return &intercepts{ups: ups, patterns: patterns}, nil
 }
 
 // find returns the upstream that a request for this host goes to, or nil if
@@ -72,7 +73,7 @@ func (i *intercepts) find(scheme, host, port string) *Upstream {
 			}
 		}
 	}
-	if !known && !matches(providerHosts, host) && !matches(i.patterns, host) {
+	if i.only || !known && !matches(providerHosts, host) && !matches(i.patterns, host) {
 		return nil
 	}
 	u := &Upstream{Name: host, URL: &url.URL{Scheme: scheme, Host: net.JoinHostPort(host, port)}}

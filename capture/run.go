@@ -64,6 +64,9 @@ type RunOptions struct {
 	// take no base URL. A replay has one where its record had, and where it is
 	// hermetic.
 	Proxy bool
+	// sealing says that there is a forward proxy only to refuse what the record
+	// does not answer for.
+	sealing bool
 	// Intercept are patterns of hosts that are recorded through the forward
 	// proxy, beside those of the known providers; * is every host.
 	Intercept []string

@@ -137,6 +137,7 @@ func (w *surroundings) forward(ctx context.Context, p *Proxy, ups []Upstream, se
 	if err != nil {
 		return nil, err
 	}
+	hosts.only = w.o.sealing
 	ca, err := newAuthority(&w.o.Config)
 	if err != nil {
 		return nil, err
@@ -189,14 +190,21 @@ func (o *RunOptions) inherit(opened canon.Value, r *ReplayOptions) {
 			o.Intercept = append(o.Intercept, p.Str())
 		}
 	}
-	if r.Hermetic != IsolateNot {
-		o.Proxy = true
-	}
+	o.seal(r.Hermetic)
 	o.Shims = nil
 	if !r.ToolsLive {
 		for _, s := range opened.Get("shims").Elems() {
 			o.Shims = append(o.Shims, s.Str())
 		}
+	}
+}
+
+// seal puts a forward proxy around a hermetic replay. Where the recorded child
+// had none, what it asked past the recorder is in no record: the proxy is there
+// to refuse that, not to look for it.
+func (o *RunOptions) seal(how Isolation) {
+	if how != IsolateNot && !o.Proxy {
+		o.Proxy, o.sealing = true, true
 	}
 }
 

@@ -231,6 +231,27 @@ func TestHermeticReplay(t *testing.T) {
 	}
 }
 
+// What the recorded agent asked past the recorder is in no record. A hermetic
+// replay refuses it, says so, and counts it as no step: agents look for updates
+// and plugins at hosts that models are asked at, too.
+func TestHermeticReplayRefusesWhatWentPastTheRecorder(t *testing.T) {
+	t.Parallel()
+	up := upstream(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") })
+	rig := newRig(t)
+	const ask = `curl -sS "$OPENAI_BASE_URL/models"; `
+	o, out := rig.surrounded([]string{"OPENAI_BASE_URL=" + up.URL + "/v1"}, "sh", "-c", ask)
+	res := rig.mustRecord(o)
+	out.Reset()
+	o.Command = []string{"sh", "-c", ask + `curl -s -o plugins -w " %{http_connect}" https://chatgpt.com/backend-api/plugins; true`}
+	again := rig.mustReplay(o, capture.ReplayOptions{Run: res.Run, Hermetic: capture.IsolateAuto})
+	if again.Report.Verdict != replay.Same || again.Counts.Calls != 1 || out.String() != "{} 403" {
+		t.Errorf("Replay = %s with %d calls, which says %q; want the same with one call, and a refusal", again.Report.Verdict, again.Counts.Calls, out)
+	}
+	if got := again.Report.Detail.Get("refused").At(0).Get("host").Str(); got != "chatgpt.com:443" {
+		t.Errorf("refused = %q in %s", got, again.Report.Detail)
+	}
+}
+
 // A program that cannot be started in a cell is reported like any other.
 func TestHermeticReplayOfWhatCannotBeStarted(t *testing.T) {
 	t.Parallel()

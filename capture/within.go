@@ -55,7 +55,7 @@ func RunWithin(ctx context.Context, o RunOptions, in Within) (_ *Inside, err err
 	var r *ReplayOptions
 	if in.Record != nil {
 		r = &ReplayOptions{Hermetic: in.Hermetic}
-		o.Proxy = o.Proxy || in.Hermetic != IsolateNot
+		o.seal(in.Hermetic)
 	}
 	p, err := New(in.Under.Session(), opts)
 	if err != nil {
