@@ -10,12 +10,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/internal/codings"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
 
@@ -201,6 +203,44 @@ func dumpFolder(t *testing.T, dir string) string {
 }
 
 // What is staged while an answer still comes holds no secret either.
+// A stand-in is as long as its name, not as the secret: an answer comes again
+// with the length that it has now.
+func TestLengthOfAnAnswerIsThatOfItsStandIns(t *testing.T) {
+	t.Parallel()
+	const key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0123456789"
+	body := []byte(`{"choices":[{"message":{"content":"your key is ` + key + `"}}]}`)
+	for _, coding := range []string{"", "gzip", "br"} {
+		t.Run("coding "+coding, func(t *testing.T) {
+			t.Parallel()
+			coded, err := codings.Encode(coding, body, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			up := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if coding != "" {
+					w.Header().Set("Content-Encoding", coding)
+				}
+				w.Header().Set("Content-Length", strconv.Itoa(len(coded)))
+				_, _ = w.Write(coded)
+			})
+			rig := newRig(t)
+			live := rig.record(up.URL)
+			if g := send(t, "POST", live.url+"/v1/chat/completions", `{}`, "Accept-Encoding", coding); !bytes.Equal(g.body, coded) {
+				t.Errorf("live = %q, want the answer as it came", g.body)
+			}
+			again := send(t, "POST", rig.replay(live.seal()).url+"/v1/chat/completions", `{}`, "Accept-Encoding", coding)
+			plain, err := codings.Decode(coding, again.body, 1<<20)
+			if err != nil || again.err != nil || !strings.Contains(string(plain), "your key is {") || strings.Contains(string(plain), key) {
+				t.Errorf("replay = %q, %v, %v; want a stand-in for the secret", plain, err, again.err)
+			}
+			if got, want := again.header.Get("Content-Length"), strconv.Itoa(len(again.body)); got != want || want == strconv.Itoa(len(coded)) {
+				t.Errorf("Content-Length = %s, want the %s of now and not the %d of then", got, want, len(coded))
+			}
+		})
+	}
+}
+
 func TestSpoolHoldsNoSecret(t *testing.T) {
 	t.Parallel()
 	const env = "value-from-the-environment"
