@@ -123,7 +123,7 @@ func (*app) pageCall(c *insight.Call) pageCall {
 		Tools: strings.Join(c.Tools(), ", "), Said: said(c.Text),
 	}
 	if c.HTTP > 0 {
-		line.Status = fmt.Sprint(c.HTTP)
+		line.Status = strings.TrimSpace(fmt.Sprint(c.HTTP, " ", c.Error))
 	}
 	if c.Evidence {
 		line.Status = "evidence"

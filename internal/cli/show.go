@@ -235,6 +235,9 @@ func cost(p *budget.Pico) string {
 	return dollars(*p)
 }
 
+// maxError is how much of an error's name stands in the table.
+const maxError = 24
+
 func (a *app) callStatus(c *insight.Call) string {
 	var text string
 	switch {
@@ -250,6 +253,9 @@ func (a *app) callStatus(c *insight.Call) string {
 		text = fmt.Sprint(c.HTTP)
 	default:
 		text = string(c.Status)
+	}
+	if c.Error != "" {
+		text += " " + clean(cut(c.Error, maxError))
 	}
 	if c.Status == "interrupted" && !c.Left {
 		text = strings.TrimSpace(text + " interrupted")

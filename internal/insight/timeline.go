@@ -351,7 +351,7 @@ func When(t string) time.Time {
 // says no. That a file of another tool does not hold the bytes is no failure
 // of the call.
 func (c *Call) Failed() bool {
-	return c.Status != "" && c.Status != effect.OK && !c.Left && !c.Evidence || c.HTTP >= 400
+	return c.Status != "" && c.Status != effect.OK && !c.Left && !c.Evidence || c.HTTP >= 400 || c.Error != ""
 }
 
 // Timed reports whether it is known how long the call took.
@@ -422,6 +422,7 @@ func (c *Call) Value() canon.Value {
 		canon.M("usage", UsageValue(c.Usage)),
 		canon.M("recorded", canon.Bool(c.Recorded)),
 		canon.M("failed", canon.Bool(c.Failed())),
+		canon.M("error", text(c.Error)),
 	)
 	if !c.At.IsZero() {
 		v = v.With("at", canon.String(c.At.UTC().Format(time.RFC3339Nano)))

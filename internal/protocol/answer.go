@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"bytes"
+	"cmp"
 	"math/big"
 	"strconv"
 	"strings"
@@ -27,6 +28,9 @@ type Answer struct {
 	Text string
 	// Stop is why the model ended, in the provider's words.
 	Stop string
+	// Error is what went wrong, in one word of the provider, such as
+	// overloaded_error: an answer may begin well and say later that it failed.
+	Error string
 }
 
 // ToolCall is a tool that a model asks for.
@@ -216,6 +220,7 @@ func (r *Reader) message(v canon.Value) {
 		r.answer.Unpriced = "answers of a batch have prices of their own"
 		return
 	}
+	r.failed(v)
 	for i := range protocols {
 		if p := &protocols[i]; p.speaks(v) {
 			r.answer.Protocol = p.name
@@ -223,6 +228,19 @@ func (r *Reader) message(v canon.Value) {
 			r.tier(v)
 			p.answer(r, v)
 			return
+		}
+	}
+}
+
+// failed takes an error that a message states.
+func (r *Reader) failed(v canon.Value) {
+	for _, e := range []canon.Value{v.Get("error"), v.Get("response").Get("error")} {
+		code, _ := e.Get("code").Token()
+		switch {
+		case e.Kind() == canon.KindObject:
+			r.answer.Error = cmp.Or(e.Get("type").Str(), e.Get("status").Str(), e.Get("code").Str(), code, "error")
+		case e.Str() != "":
+			r.answer.Error = "error" // what follows is a sentence
 		}
 	}
 }

@@ -170,3 +170,23 @@ func readTakesAnything(t *rapid.T) {
 	protocol.Read(protocol.Origin{Type: typ}, body)
 	protocol.ReadRequest("/v1/chat/completions", body)
 }
+
+// An answer may begin well and say later that it failed; that is told by one
+// word of the provider's.
+func TestErrorsInAnswers(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ contentType, body, want string }{
+		{"text/event-stream", events(`{"type":"message_start","message":{"type":"message","model":"claude-sonnet-4-5"}}`, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), "overloaded_error"},
+		{"text/event-stream", events(`{"object":"chat.completion.chunk","choices":[{"delta":{"content":"Hi"}}]}`, `{"error":{"message":"no","type":"server_error","code":null}}`), "server_error"},
+		{"text/event-stream", events(`{"type":"response.failed","response":{"object":"response","status":"failed","error":{"code":"rate_limit_exceeded","message":"no"}}}`), "rate_limit_exceeded"},
+		{"text/event-stream", events(`{"type":"response.completed","response":{"object":"response","status":"completed","error":null}}`), ""},
+		{"application/json", `[{"candidates":[]},{"error":{"code":503,"message":"no","status":"UNAVAILABLE"}}]`, "UNAVAILABLE"},
+		{"application/json", `{"error":{"code":503,"message":"no"}}`, "503"},
+		{"application/x-ndjson", `{"model":"m","message":{"content":"Hi"},"done":false}` + "\n" + `{"error":"an error was encountered while running the model"}` + "\n", "error"},
+		{"application/json", `{"object":"chat.completion","choices":[{"message":{"content":"an {\"error\":{}} in a text"}}]}`, ""},
+	} {
+		if got := protocol.Read(protocol.Origin{Type: test.contentType}, []byte(test.body)).Error; got != test.want {
+			t.Errorf("Read(%s).Error = %q, want %q", test.body, got, test.want)
+		}
+	}
+}
