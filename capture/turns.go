@@ -34,6 +34,7 @@ type turns struct {
 	waiting int
 	changed chan struct{} // closed when a call begins or ends, or waiting is over
 	left    bool          // the client is left alone
+	gaveUp  bool          // because what was waited for did not come
 }
 
 const (
@@ -148,7 +149,7 @@ func (ts *turns) await(ctx context.Context, r *effect.Record) {
 	for ts.next < at && !ts.left && ctx.Err() == nil {
 		if ts.waiting >= ts.most {
 			// As many wait as ever were under way: no other one will come.
-			ts.left = true
+			ts.left, ts.gaveUp = true, true
 			ts.moved()
 			return
 		}
@@ -178,17 +179,18 @@ func (ts *turns) wait(ctx context.Context) {
 	}
 	ts.mu.Lock()
 	if over && changed == ts.changed {
-		ts.left = true
+		ts.left, ts.gaveUp = true, true
 		ts.moved()
 	}
 }
 
-// kept reports whether calls ended in the recorded order.
+// kept reports whether calls ended in the recorded order, as far as the client
+// asked what it had asked.
 func (ts *turns) kept() bool {
 	if ts == nil {
 		return true
 	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	return !ts.left
+	return !ts.gaveUp
 }

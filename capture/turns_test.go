@@ -90,22 +90,23 @@ func TestOrderIsNotWaitedForInVain(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		patience time.Duration
+		gaveUp   bool // and says so
 		ask      func(t *testing.T, p *taping)
 	}{
-		{"one after the other", time.Millisecond, func(t *testing.T, p *taping) {
+		{"one after the other", time.Millisecond, true, func(t *testing.T, p *taping) {
 			t.Helper()
 			for _, q := range []string{"first", "second", "third"} {
 				question(t, p, q)
 			}
 		}},
-		{"as many wait as ever did", time.Hour, func(t *testing.T, p *taping) {
+		{"as many wait as ever did", time.Hour, true, func(t *testing.T, p *taping) {
 			t.Helper()
 			var all sync.WaitGroup
 			all.Go(func() { question(t, p, "first") })
 			all.Go(func() { question(t, p, "third") })
 			all.Wait()
 		}},
-		{"a question that is not recorded", time.Hour, func(t *testing.T, p *taping) {
+		{"a question that is not recorded", time.Hour, false, func(t *testing.T, p *taping) {
 			t.Helper()
 			var first sync.WaitGroup
 			first.Go(func() { question(t, p, "first") })
@@ -123,6 +124,13 @@ func TestOrderIsNotWaitedForInVain(t *testing.T) {
 				t.Fatal("no order is kept")
 			}
 			c.ask(t, again)
+			report, err := again.p.ReplayReport(t.Context(), rig.store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told := strings.Contains(strings.Join(report.Remarks, "\n"), "in the recorded order"); told != c.gaveUp {
+				t.Errorf("the remarks are %q; want the order that was given up among them: %v", report.Remarks, c.gaveUp)
+			}
 		})
 	}
 }
