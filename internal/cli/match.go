@@ -161,7 +161,8 @@ func or(s, fallback string) string {
 }
 
 func (a *app) explained(rec *capture.Recorded, e *capture.Explanation) {
-	if len(e.Same) == 0 {
+	itself := e.Request.Self.Run == rec.Reader.Run()
+	if len(e.Same) == 0 && !itself {
 		a.status = fault.ExitDiverged
 	}
 	if a.json {
@@ -181,11 +182,14 @@ func (a *app) explained(rec *capture.Recorded, e *capture.Explanation) {
 	}
 	a.printf("key %s %s\n", e.Key, a.out.dim("of upstream, method, path and query, and the body in this form"))
 	a.printf("credential: %s\n", e.Credential)
-	if len(e.Same) > 0 {
+	switch {
+	case itself:
+		a.printf("%s it is entry %d of this record, which answers it\n%s %s\n", a.out.good("match:"), e.Request.Self.N, a.out.dim("of the other calls:"), clean(e.Why))
+	case len(e.Same) > 0:
 		a.printf("%s %s\n", a.out.good("match:"), clean(e.Why))
-		return
+	default:
+		a.printf("%s %s\n", a.out.bad("no match:"), clean(e.Why))
 	}
-	a.printf("%s %s\n", a.out.bad("no match:"), clean(e.Why))
 	if e.Nearest != nil {
 		a.differences(e.Nearest.Where, "recorded", "now     ")
 	}
