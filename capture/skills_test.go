@@ -1,7 +1,6 @@
 package capture_test
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,20 +35,7 @@ func TestSkillsOfGeminiAreComparedInOneOrder(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			a, _, err := capture.Form(capture.KindModel, c.a)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, changed, err := capture.Form(capture.KindModel, c.b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if (a == b) != c.same {
-				t.Errorf("equal = %v, want %v:\n%s\n%s", a == b, c.same, a, b)
-			}
-			if c.same && !slices.Equal(changed, []string{capture.GeminiSkills}) {
-				t.Errorf("changed by %q, want %q", changed, capture.GeminiSkills)
-			}
+			sameForm(t, c.a, c.b, c.same, capture.GeminiSkills)
 		})
 	}
 }

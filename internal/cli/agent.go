@@ -232,6 +232,16 @@ func (s *opened) runOptions(ctx context.Context, agent, upstreams []string) (cap
 	return o, nil
 }
 
+// typed returns a command as it can be typed again: this program itself by the
+// name that it was called by, since "go run" leaves no file behind.
+func (a *app) typed(agent []string) string {
+	own, err := os.Executable()
+	if err != nil || len(agent) == 0 || agent[0] != own {
+		return quoteAll(agent)
+	}
+	return strings.TrimSpace(a.self + " " + quoteAll(agent[1:]))
+}
+
 // signals returns what is passed on to the agent. An interrupt from the
 // keyboard goes to both processes by itself.
 func (a *app) signals() (list <-chan os.Signal, stop func()) {
@@ -266,13 +276,13 @@ func (a *app) record(ctx context.Context, agent, upstreams, rules []string, titl
 	signals, stop := a.signals()
 	o.Signals = signals
 	defer stop()
-	a.sayf("%s recording %s into %s\n", a.err.bad("●"), a.err.bold(clean(quoteAll(agent))), clean(s.dsn))
+	a.sayf("%s recording %s into %s\n", a.err.bad("●"), a.err.bold(clean(a.typed(agent))), clean(s.dsn))
 	res, err := capture.Record(ctx, o)
 	if err != nil {
 		return a.recordFailed(err)
 	}
 	a.status = res.Status
-	next := []string{"show last", "verify last", "replay last -- " + quoteAll(agent)}
+	next := []string{"show last", "verify last", "replay last -- " + a.typed(agent)}
 	if res.Counts.Calls == 0 {
 		next = nil
 	}
