@@ -91,6 +91,14 @@ func Normalisers() []Normaliser {
 			Name: "claude-agents", Version: 1, Kind: KindModel,
 			Doc: "ids of agents that Claude Code starts, and how long they took, in what it tells its model of their reports: agentId, duration_ms",
 		},
+		{
+			Name: "goose-turns", Version: 1, Kind: KindModel,
+			Doc: "the time of day that goose puts behind what a person said, and the ids of agents that it starts: current-time, Subagent ID",
+		},
+		{
+			Name: "opencode-tasks", Version: 1, Kind: KindModel,
+			Doc: "ids of agents that opencode starts, in what it tells its model of their reports: task id",
+		},
 		{Name: "date-cwd", Version: 1, Doc: "the date of the run and its working folder, where prompts name them"},
 		{Name: "own-run", Version: 1, Doc: "the id of the run itself, where prompts list the folder of the store"},
 		{Name: "multipart-boundary", Version: 1, Doc: "the line between the parts of a form, which clients draw anew for every upload"},
@@ -231,7 +239,7 @@ func newRules(list []Normaliser, s Setting) (*rules, error) {
 		}
 		one.words = wordings(n.ID())
 		for i := range one.words {
-			one.hints = append(one.hints, r.hints.add(one.words[i].steps))
+			one.hints = append(one.hints, r.hints.add(append(slices.Clone(one.words[i].steps), one.words[i].ends)))
 		}
 		switch n.ID() {
 		case ResultOrder:

@@ -56,10 +56,34 @@ func TestWordsOfAgentsAroundAnOutput(t *testing.T) {
 		text := "The report follows:\n  " + report + "\nagentId: " + agent + " (use SendMessage with to: '" + agent + "', to continue this agent)\n<usage>subagent_tokens: 78\ntool_uses: 0\nduration_ms: " + took + "</usage>"
 		return `{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":` + strconv.Quote(text) + `}]}]}]}`
 	}
+	const day = "<turn-context>\n<current-time>2026-11-21 "
+	goose := func(said, minute, folder string) string {
+		turn := strconv.Quote(day + minute + ":00 +00:00</current-time>\n<working-directory>" + folder + "</working-directory>\n</turn-context>")
+		return `{"input":[{"role":"user","content":[{"type":"input_text","text":` + strconv.Quote(said) + `},{"type":"input_text","text":` + turn + `}]}],` +
+			`"messages":[{"role":"user","content":` + strconv.Quote(said + "\n")[:len(strconv.Quote(said+"\n"))-1] + turn[1:] + `},{"role":"user","content":[{"type":"text","text":` + turn + `}]}],` +
+			`"contents":[{"role":"user","parts":[{"text":` + turn + `}]}]}`
+	}
+	opencode := func(ids ...string) string {
+		var list []string
+		for _, id := range ids {
+			list = append(list, strconv.Quote("<task id=\"ses_"+id+"\" state=\"completed\">\n<task_result>\n42\n</task_result>\n</task>"))
+		}
+		return `{"input":[{"type":"function_call_output","output":` + strings.Join(list, `},{"type":"function_call_output","output":`) + `}],` +
+			`"messages":[{"role":"tool","content":` + list[0] + `},{"role":"user","content":[{"type":"tool_result","content":` + list[0] + `},{"type":"tool_result","content":[{"type":"text","text":` + list[0] + `}]}]}],` +
+			`"contents":[{"parts":[{"functionResponse":{"name":"task","response":{"name":"task","content":` + list[0] + `}}}]}]}`
+	}
 	for _, c := range []struct {
 		name, a, b string
 		rule       string // empty: they stay two requests
 	}{
+		{"another minute", goose("hi", "18:11", "/w"), goose("hi", "09:59", "/w"), capture.GooseTurns},
+		{"another minute and folder", goose("hi", "18:11", "/w"), goose("hi", "18:12", "/x"), ""},
+		{"another minute and prompt", goose("hi", "18:11", "/w"), goose("ho", "18:12", "/w"), ""},
+		{"a minute of which a person speaks", `{"messages":[{"role":"user","content":"` + strings.ReplaceAll(day, "\n", `\n`) + `18:11</current-time> is what it says"}]}`, `{"messages":[{"role":"user","content":"` + strings.ReplaceAll(day, "\n", `\n`) + `18:12</current-time> is what it says"}]}`, ""},
+		{"another agent of goose", goose("Subagent ID: 20261121_16\n\nhi", "18:11", "/w"), goose("Subagent ID: 20261122_3\n\nhi", "18:11", "/w"), capture.GooseTurns},
+		{"an agent of goose with another task", goose("Subagent ID: 20261121_16\n\nhi", "18:11", "/w"), goose("Subagent ID: 20261121_16\n\nho", "18:11", "/w"), ""},
+		{"other agents of opencode", opencode("e00aFe0", "e00bG"), opencode("f1", "f2"), capture.OpencodeTasks},
+		{"one agent of opencode twice, two agents", opencode("a", "a"), opencode("a", "b"), ""},
 		{"another process", gemini("Output: 42\nProcess Group PGID: 17"), gemini("Output: 42\nProcess Group PGID: 4711"), capture.GeminiProcesses},
 		{"in the frame for what is not trusted", gemini("<untrusted_context>\nOutput: 42\nProcess Group PGID: 17\n</untrusted_context>"), gemini("<untrusted_context>\nOutput: 42\nProcess Group PGID: 4711\n</untrusted_context>"), capture.GeminiProcesses},
 		{"with processes behind it", gemini("Output: (empty)\nBackground PIDs: 18, 19\nProcess Group PGID: 17"), gemini("Output: (empty)\nBackground PIDs: 7, 8\nProcess Group PGID: 6"), capture.GeminiProcesses},

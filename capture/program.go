@@ -76,8 +76,8 @@ func Programs() []Program {
 			Ask: []string{"-p", "say hi", "--auth-type", "openai", "-m", "e2e-1"}, AskEnv: []string{"OPENAI_API_KEY=" + key},
 		},
 		{
-			Name: "goose", Title: "goose", Means: ByVariable,
-			How: "OPENAI_HOST and ANTHROPIC_HOST, which win over its config.yaml; addresses that stand there are kept to",
+			Name: "goose", Title: "goose", Package: "@aaif/goose-acp", Means: ByVariable, Seen: "1.52.0",
+			How: "OPENAI_HOST, ANTHROPIC_HOST and GOOGLE_HOST, which win over its config.yaml; addresses that stand there are kept to",
 			Ask: []string{"run", "--no-session", "-t", "say hi"}, AskEnv: []string{"GOOSE_PROVIDER=openai", "GOOSE_MODEL=gpt-5", "OPENAI_API_KEY=" + key, "GOOSE_DISABLE_KEYRING=1"},
 			plan: goose,
 		},

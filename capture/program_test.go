@@ -141,22 +141,27 @@ func TestProgramsAreRedirected(t *testing.T) {
 		{
 			name: "goose with an address in its configuration", command: "goose run -t hi",
 			files:     map[string]string{".config/goose/config.yaml": "extensions:\n  x:\n    OPENAI_HOST: http://no\nOPENAI_HOST: \"https://gw/o\" # ours\nOPENAI_BASE_PATH: v3/chat/completions\nANTHROPIC_HOST: https://gw/a/\n"},
-			upstreams: "openai=https://gw/o/v1 anthropic=https://gw/a", start: "goose run -t hi",
+			upstreams: "openai=https://gw/o/v1 anthropic=https://gw/a gemini=https://generativelanguage.googleapis.com", start: "goose run -t hi",
 		},
 		{
 			name: "goose with a variable that wins over its configuration", command: "goose run -t hi", env: []string{"OPENAI_HOST=http://mine"},
-			files:     map[string]string{".config/goose/config.yaml": "OPENAI_HOST: https://gw\n"},
-			upstreams: "openai=http://mine/v1 anthropic=https://api.anthropic.com", start: "goose run -t hi",
+			files:     map[string]string{".config/goose/config.yaml": "OPENAI_HOST: https://gw\nOPENAI_BASE_URL: https://gw/v1\n"},
+			upstreams: "openai=http://mine/v1 anthropic=https://api.anthropic.com gemini=https://generativelanguage.googleapis.com", start: "goose run -t hi",
 		},
 		{
 			name: "goose and a flag that says where its provider is", command: "goose run -t hi", flags: []string{"openai=http://here/v1"},
 			files:     map[string]string{".config/goose/config.yaml": "OPENAI_HOST: https://gw\n"},
-			upstreams: "openai=http://here/v1 anthropic=https://api.anthropic.com", start: "goose run -t hi",
+			upstreams: "openai=http://here/v1 anthropic=https://api.anthropic.com gemini=https://generativelanguage.googleapis.com", start: "goose run -t hi",
 		},
 		{
-			name: "goose with another variable, which it does not read", command: "goose run -t hi", env: []string{"OPENAI_BASE_URL=http://mine/v1"},
-			files:     map[string]string{".config/goose/config.yaml": "OPENAI_HOST: https://gw\n"},
-			upstreams: "openai=http://mine/v1 openai.openai_host=https://gw/v1 anthropic=https://api.anthropic.com", start: "goose run -t hi",
+			name: "goose with a base in its environment, which wins over the host of its configuration", command: "goose run -t hi", env: []string{"OPENAI_BASE_URL=http://mine/v1"},
+			files:     map[string]string{".config/goose/config.yaml": "OPENAI_HOST: https://gw\nOPENAI_BASE_URL: https://gw/v1\nGOOGLE_HOST: https://gw/g\n"},
+			upstreams: "openai=http://mine/v1 anthropic=https://api.anthropic.com gemini=https://gw/g", start: "goose run -t hi",
+		},
+		{
+			name: "goose with a base in its configuration", command: "goose run -t hi",
+			files:     map[string]string{".config/goose/config.yaml": "OPENAI_HOST: https://no\nOPENAI_BASE_URL: https://gw/v1\n"},
+			upstreams: "openai=https://gw/v1 anthropic=https://api.anthropic.com gemini=https://generativelanguage.googleapis.com", start: "goose run -t hi",
 		},
 		{name: "aider honours its variables", command: "aider --message hi", start: "aider --message hi"},
 		{

@@ -39,24 +39,41 @@ func (s *start) planWith(set map[string]string, providers ...string) (ups []Upst
 	return ups, nil
 }
 
-// goose looks for OPENAI_HOST and ANTHROPIC_HOST in the environment first and
-// in its config.yaml then.
+// goose looks for OPENAI_HOST in the environment, for OPENAI_BASE_URL there and
+// in its config.yaml, and then for OPENAI_HOST in that file; for the hosts of
+// other providers in the environment and then in the file. Of the two for
+// OpenAI only a host is asked under /v1 whatever it is.
 func goose(s *start) (*redirect, error) {
+	const base, host = "OPENAI_BASE_URL", "OPENAI_HOST"
 	text, _, err := s.read(s.xdg("XDG_CONFIG_HOME", ".config", "goose", "config.yaml"))
 	if err != nil {
 		return nil, err
 	}
-	set := map[string]string{}
-	for name, value := range plainYAML(string(text)) {
-		if (name == "OPENAI_HOST" || name == "ANTHROPIC_HOST") && value != "" {
-			set[name] = value
+	file, set := plainYAML(string(text)), map[string]string{}
+	for _, name := range []string{base, host, "ANTHROPIC_HOST", "GOOGLE_HOST"} {
+		if file[name] != "" {
+			set[name] = file[name]
 		}
 	}
-	if len(set) == 0 {
+	based := lookup(s.env, host) == "" && firstOf(lookup(s.env, base), set[base]) != ""
+	if based {
+		delete(set, host)
+	} else {
+		delete(set, base)
+	}
+	if len(set) == 0 && !based {
 		return nil, nil
 	}
-	ups, err := s.planWith(set, "openai", "anthropic")
-	return &redirect{upstreams: ups}, err
+	ups, err := s.planWith(set, "openai", "anthropic", "gemini")
+	if err != nil {
+		return nil, err
+	}
+	for i := range ups {
+		if u := &ups[i]; based && u.Name == "openai" && !strings.HasSuffix(strings.TrimSuffix(u.URL.Path, "/"), "/v1") {
+			u.Vars = slices.DeleteFunc(u.Vars, func(v Variable) bool { return v.Name == host })
+		}
+	}
+	return &redirect{upstreams: ups}, nil
 }
 
 // aider honours OPENAI_API_BASE, but an address on its command line, in its

@@ -113,7 +113,7 @@ type Proxy struct {
 	differ   []replay.Divergence
 	channels map[string]int64 // stdio servers so far, by their commands
 	altered  map[string]int64 // messages of sockets that only normalisers made equal, by these
-	declined map[string]bool  // sockets that were refused once, by upstream and path
+	declined map[string]bool  // sockets that were refused once, by upstream, path and who asked
 	conns    []net.Conn       // of shims
 	ended    bool
 	busy     sync.WaitGroup // what is being recorded

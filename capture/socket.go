@@ -33,8 +33,9 @@ type Sockets string
 const (
 	// SocketsAuto refuses the first request for a socket where the same path
 	// answers HTTP too, because clients such as Codex then go on with HTTP at
-	// once; a client that asks again insists and gets it. Where there is only a
-	// socket, as with realtime APIs, it is relayed at once.
+	// once; a client that asks again insists and gets it. The agents that Codex
+	// starts each ask for themselves, and say which of them they are. Where
+	// there is only a socket, as with realtime APIs, it is relayed at once.
 	SocketsAuto Sockets = "auto"
 	// SocketsRelay relays every socket.
 	SocketsRelay Sockets = "relay"
@@ -117,7 +118,8 @@ func socketRoute(r *http.Request) route {
 
 // declines reports whether a socket is refused, so that the client goes on
 // with HTTP.
-func (h *handler) declines(path string) bool {
+func (h *handler) declines(r *http.Request) bool {
+	path := r.URL.Path
 	switch h.p.o.Sockets {
 	case SocketsRelay:
 		return false
@@ -127,7 +129,8 @@ func (h *handler) declines(path string) bool {
 		if !IsModel(http.MethodPost, path) {
 			return false
 		}
-		at := h.u.Name + " " + path
+		asker := r.Header.Get("Thread-Id") // of an agent of Codex; others have none
+		at := h.u.Name + " " + path + " " + asker[:min(len(asker), maxAsker)]
 		h.p.mu.Lock()
 		defer h.p.mu.Unlock()
 		before := h.p.declined[at]
@@ -138,8 +141,12 @@ func (h *handler) declines(path string) bool {
 	}
 }
 
-// maxDeclined bounds the paths of which it is known that they were refused.
-const maxDeclined = 10_000
+// maxDeclined bounds the sockets of which it is known that they were refused,
+// and maxAsker what is remembered of who asked for one.
+const (
+	maxDeclined = 10_000
+	maxAsker    = 64
+)
 
 // refuseUpgrade answers a request for a socket. Codex asks for one first,
 // takes 426 as no and goes on with HTTP; any other answer makes it try again.
@@ -163,7 +170,7 @@ func (h *handler) socket(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusRequestHeaderFieldsTooLarge, ErrTooLarge, "the head of the request is over the limit")
 		return
 	}
-	if h.declines(r.URL.Path) {
+	if h.declines(r) {
 		h.refuseUpgrade(w, r)
 		return
 	}

@@ -261,6 +261,37 @@ func TestSocketIsRefusedFirstWhereHTTPWillDo(t *testing.T) {
 	}
 }
 
+// The agents that Codex starts ask for a socket each for itself: it is not the
+// same client that insists.
+func TestSocketIsRefusedOnceToEachAgentOfCodex(t *testing.T) {
+	t.Parallel()
+	up := realtime(t)
+	rig := newRig(t)
+	live := rig.record(up.URL)
+	try := func(p *taping) {
+		for _, ask := range []struct {
+			agent string
+			want  int
+		}{{"root", 426}, {"first", 426}, {"second", 426}, {"first", 101}} {
+			c, resp, err := websocket.Dial(t.Context(), p.url+"/v1/responses", &websocket.DialOptions{HTTPHeader: http.Header{"Thread-Id": {ask.agent}}})
+			if resp == nil {
+				t.Fatal(err)
+			}
+			if c != nil {
+				_, _, _ = c.Read(t.Context())
+				_ = c.Close(websocket.StatusNormalClosure, "")
+			} else {
+				_ = resp.Body.Close()
+			}
+			if resp.StatusCode != ask.want {
+				t.Errorf("a socket for %s = %d, %v; want %d", ask.agent, resp.StatusCode, err, ask.want)
+			}
+		}
+	}
+	try(live)
+	try(rig.replay(live.end()))
+}
+
 // What is no socket is an answer like any other.
 func TestSocketThatTheUpstreamRefuses(t *testing.T) {
 	t.Parallel()

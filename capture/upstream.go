@@ -60,7 +60,10 @@ func Clients() []Client {
 			{Name: "ANTHROPIC_API_BASE"}, // LiteLLM
 			{Name: "ANTHROPIC_HOST"},     // goose
 		}, "https://api.anthropic.com"},
-		{"gemini", []Variable{{Name: "GOOGLE_GEMINI_BASE_URL"}}, "https://generativelanguage.googleapis.com"},
+		{"gemini", []Variable{
+			{Name: "GOOGLE_GEMINI_BASE_URL"},
+			{Name: "GOOGLE_HOST"}, // goose
+		}, "https://generativelanguage.googleapis.com"},
 		{"mistral", []Variable{{Name: "MISTRAL_BASE_URL", Only: true}, {Name: "MISTRAL_API_BASE", Only: true}}, "https://api.mistral.ai/v1"},
 		{"vertex", []Variable{{Name: "GOOGLE_VERTEX_BASE_URL", Only: true}}, ""},
 		{"anthropic-vertex", []Variable{{Name: "ANTHROPIC_VERTEX_BASE_URL", Only: true}}, ""},

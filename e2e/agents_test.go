@@ -39,13 +39,15 @@ type agentUnderTest struct {
 	// work this time or not, so that the page is the same.
 	races map[string][]string
 
+	// later is put before its command in the replay, so that it is another time
+	// for it; for one that names the minute, which else would sometimes be that
+	// of the recording.
+	later []string
+
 	// sessions is where it keeps its sessions, below its home; empty: not as a
 	// file that is imported.
 	sessions string
 }
-
-// twoAtOnce is what opencode does anyway.
-const twoAtOnce = "it asks two questions at once in every other trial, for an answer and for a title"
 
 func agentsUnderTest(url string) []agentUnderTest {
 	return []agentUnderTest{
@@ -56,7 +58,7 @@ func agentsUnderTest(url string) []agentUnderTest {
 			sessions: ".claude/projects/*/*.jsonl",
 		},
 		{
-			row: Row{Client: "Codex", Speaks: "responses", Lacks: map[string]string{"concurrent": "its instructions are to start no other agents"}}, name: "codex", args: "exec --skip-git-repo-check PROMPT",
+			row: Row{Client: "Codex", Speaks: "responses"}, name: "codex", args: "exec --skip-git-repo-check PROMPT",
 			flags: []string{"--upstream", "codex=" + url + "/v1"}, env: []string{"CODEX_API_KEY=" + apiKey},
 			beside:   "codex-times@1",
 			sessions: ".codex/sessions/*/*/*/*.jsonl",
@@ -69,11 +71,17 @@ func agentsUnderTest(url string) []agentUnderTest {
 			sessions: ".gemini/tmp/*/chats/*.jsonl",
 		},
 		{
-			row: Row{Client: "opencode", Speaks: "responses", Lacks: map[string]string{"concurrent": twoAtOnce}}, name: "opencode", args: "run PROMPT -m openai/gpt-5",
+			row:  Row{Client: "goose", Speaks: "responses", With: "it names the minute; in the replay it is an hour later for it, by faketime"},
+			name: "goose", args: "run -q -t PROMPT",
+			env:   []string{"OPENAI_HOST=" + url, "GOOSE_PROVIDER=openai", "GOOSE_MODEL=gpt-5", "GOOSE_DISABLE_KEYRING=1"},
+			later: []string{"faketime", "-f", "+1h"},
+		},
+		{
+			row: Row{Client: "opencode", Speaks: "responses"}, name: "opencode", args: "run PROMPT -m openai/gpt-5",
 			env: []string{"OPENAI_BASE_URL=" + url + "/v1"},
 		},
 		{
-			row: Row{Client: "opencode, provider without a variable", Speaks: "generateContent", Lacks: map[string]string{"concurrent": twoAtOnce}}, name: "opencode", args: "run PROMPT -m google/gemini-2.5-flash",
+			row: Row{Client: "opencode, provider without a variable", Speaks: "generateContent"}, name: "opencode", args: "run PROMPT -m google/gemini-2.5-flash",
 			flags: []string{"--upstream", "opencode-google=" + url + "/v1beta"}, env: []string{"GOOGLE_GENERATIVE_AI_API_KEY=" + apiKey},
 		},
 	}
@@ -138,7 +146,7 @@ func (a *agentUnderTest) measure(t *testing.T, trial string) Cell {
 		}
 		l.sameAsSession(run, sessions[0], trial)
 	}
-	replayed := l.reprise(append([]string{"replay", run, "--"}, argv...)...)
+	replayed := l.reprise(slices.Concat([]string{"replay", run, "--"}, a.later, argv)...)
 	if replayed.status != 0 {
 		fails("the replay ended with %d\n%s", replayed.status, clip(replayed.stderr))
 	}

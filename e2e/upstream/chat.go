@@ -24,6 +24,7 @@ type ToolCall struct {
 	ID       string   `json:"id"`
 	Type     string   `json:"type"` // function; custom: the arguments are a text
 	Function Function `json:"function"`
+	Space    string   `json:"-"` // the namespace of the tool, in the dialect of the responses API; may be empty
 }
 
 // Function is what is wished for.

@@ -71,8 +71,12 @@ func (q *Question) responses(r Reply) Answer {
 			output = append(output, done)
 			continue
 		}
+		space := ""
+		if c.Space != "" {
+			space = `,"namespace":` + encode(c.Space)
+		}
 		item := func(status, arguments string) string {
-			return fmt.Sprintf(`{"id":"fc_e2e_%d","type":"function_call","status":%q,"arguments":%s,"call_id":%s,"name":%s}`, i, status, encode(arguments), encode(c.ID), encode(c.Function.Name))
+			return fmt.Sprintf(`{"id":"fc_e2e_%d","type":"function_call","status":%q,"arguments":%s,"call_id":%s,"name":%s%s}`, i, status, encode(arguments), encode(c.ID), encode(c.Function.Name), space)
 		}
 		event("response.output_item.added", `"output_index":%d,"item":%s`, at, item("in_progress", ""))
 		for _, piece := range cut(c.Function.Arguments) {

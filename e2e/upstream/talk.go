@@ -29,6 +29,7 @@ type Question struct {
 	Stream  bool
 	Said    string // the last text of a person
 	Results int    // of tools, so far
+	Reports int    // of agents that Codex started, which are no results
 	Tools   []string
 	Scripts bool // the client's one tool runs scripts, which call its others
 }
@@ -71,7 +72,8 @@ func dialectOf(uri string) (d Dialect, model string, stream bool) {
 type part struct {
 	Type             string          `json:"type"`
 	Text             *string         `json:"text"`
-	FunctionResponse json.RawMessage `json:"functionResponse"` // of generateContent
+	FunctionResponse json.RawMessage `json:"functionResponse"`  // of generateContent
+	Task             string          `json:"encrypted_content"` // of a message of Codex to an agent that it started
 }
 
 // ParseQuestion reads a request; it reports whether a model is asked.
@@ -138,11 +140,20 @@ func ParseQuestion(r Request) (Question, bool) {
 			q.Results++
 			continue
 		}
+		if m.Type == "agent_message" {
+			q.mail(m.Content)
+			continue
+		}
 		if m.Role != "user" {
 			continue
 		}
 		var parts []part
-		if json.Unmarshal(body, &q.Said) == nil || json.Unmarshal(body, &parts) != nil {
+		var whole string
+		if json.Unmarshal(body, &whole) == nil {
+			q.hear(whole)
+			continue
+		}
+		if json.Unmarshal(body, &parts) != nil {
 			continue
 		}
 		for _, p := range parts {
@@ -150,11 +161,20 @@ func ParseQuestion(r Request) (Question, bool) {
 			case p.Type == "tool_result" || p.FunctionResponse != nil:
 				q.Results++
 			case p.Text != nil:
-				q.Said = *p.Text
+				q.hear(*p.Text)
 			}
 		}
 	}
 	return q, true
+}
+
+// hear notes the text of a person, without what goose says behind it, or in a
+// text of its own, of the time and the folder.
+func (q *Question) hear(text string) {
+	said, _, _ := strings.Cut(text, "<turn-context>\n")
+	if said != "" {
+		q.Said = strings.TrimSuffix(said, "\n")
+	}
 }
 
 // Give returns the answer with that reply, in the dialect and the manner that
@@ -226,9 +246,12 @@ func Talk(r Request) Answer {
 		return q.Give(Reply{Text: "The shell has said it."})
 	case "team":
 		if q.Results == 0 {
-			if calls := q.team("question 1", "question 2"); calls != nil {
+			if calls := q.team(); calls != nil {
 				return q.Give(Reply{Calls: calls})
 			}
+		}
+		if slices.Contains(q.Tools, codexTeam) && q.Reports < 2 {
+			return q.Give(Reply{Calls: []ToolCall{collaborate("call_w"+strconv.Itoa(q.Results), "wait_agent", `{"timeout_ms":30000}`)}})
 		}
 		return q.Give(Reply{Text: "The team has said it."})
 	case "bad":
@@ -283,16 +306,49 @@ func (q *Question) shell(command string) (ToolCall, bool) {
 		case "exec_command":
 			return Call("call_s", name, `{"cmd":`+encode(command)+`}`), true
 		case "shell":
+			if slices.Contains(q.Tools, gooseTeam) {
+				return Call("call_s", name, `{"command":`+encode(command)+`}`), true
+			}
 			return Call("call_s", name, `{"command":["sh","-c",`+encode(command)+`]}`), true
 		}
 	}
 	return ToolCall{}, false
 }
 
+// mail notes a message between Codex and an agent that it started: a task, or
+// a report.
+func (q *Question) mail(content json.RawMessage) {
+	var parts []part
+	if json.Unmarshal(content, &parts) != nil {
+		return
+	}
+	for _, p := range parts {
+		switch {
+		case p.Task != "":
+			q.hear(p.Task)
+		case p.Text != nil && strings.Contains(*p.Text, "FINAL_ANSWER"):
+			q.Reports++
+		}
+	}
+}
+
+// gooseTeam is the tool by which goose starts others of its kind.
+const gooseTeam = "delegate"
+
+// codexTeam is the tool by which Codex starts others of its kind.
+const codexTeam = "spawn_agent"
+
+// collaborate returns a call of one of Codex's tools for its team.
+func collaborate(id, name, arguments string) ToolCall {
+	c := Call(id, name, arguments)
+	c.Space = "collaboration"
+	return c
+}
+
 // team returns calls of the tool by which the agent starts others of its kind,
-// one for each prompt.
-func (q *Question) team(prompts ...string) (calls []ToolCall) {
-	for i, p := range prompts {
+// for two of them.
+func (q *Question) team() (calls []ToolCall) {
+	for i, p := range []string{"question 1", "question 2"} {
 		id := "call_t" + strconv.Itoa(i)
 		for _, name := range q.Tools {
 			switch name {
@@ -300,6 +356,13 @@ func (q *Question) team(prompts ...string) (calls []ToolCall) {
 				calls = append(calls, Call(id, name, `{"description":"asks","prompt":`+encode(p)+`,"subagent_type":"general-purpose","run_in_background":false}`))
 			case "task": // opencode
 				calls = append(calls, Call(id, name, `{"description":"asks","prompt":`+encode(p)+`,"subagent_type":"general"}`))
+			case codexTeam:
+				// It goes on meanwhile, and reads a report when it comes. Of two
+				// that come at once it is not sure which is first.
+				task := []string{"question 1", "slow"}[i]
+				calls = append(calls, collaborate(id, name, `{"task_name":"asks_`+strconv.Itoa(i)+`","fork_turns":"none","message":`+encode(task)+`}`))
+			case gooseTeam:
+				calls = append(calls, Call(id, name, `{"instructions":`+encode(p)+`}`))
 			case "invoke_agent": // Gemini CLI
 				calls = append(calls, Call(id, name, `{"agent_name":"generalist","prompt":`+encode(p)+`}`))
 			}
