@@ -270,7 +270,7 @@ func lookPath(name, path string) (string, error) {
 			return at, nil
 		}
 	}
-	return "", fault.New(ErrNotFound, "capture.ExecShim", "%s is not found", name)
+	return "", fault.New(ErrNotFound, "capture.ExecShim", "%q is not found", name)
 }
 
 // ErrShimName means that a name is not that of a program in PATH.

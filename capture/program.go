@@ -83,7 +83,7 @@ func Programs() []Program {
 		},
 		{
 			Name: "aider", Title: "aider", Means: ByVariable,
-			How: "OPENAI_API_BASE and ANTHROPIC_API_BASE; --openai-api-base where its own configuration holds an address, because that wins over them",
+			How: "OPENAI_API_BASE and ANTHROPIC_API_BASE; --openai-api-base and --set-env where its own configuration or a .env holds an address, because that wins over them; record --proxy for other providers",
 			Ask: []string{"--no-git", "--yes-always", "--no-check-update", "--no-analytics", "--model", "openai/gpt-4o", "--message", "say hi"}, AskEnv: []string{"OPENAI_API_KEY=" + key},
 			plan: aider,
 		},

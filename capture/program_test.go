@@ -180,6 +180,16 @@ func TestProgramsAreRedirected(t *testing.T) {
 			upstreams: "openai=http://gw/e", start: "aider --openai-api-base http://:1/e --message hi",
 		},
 		{
+			name: "aider with other variables in a .env", command: "aider --message hi", env: []string{"OPENAI_BASE_URL=http://no/v1"},
+			files:     map[string]string{"work/.env": "OPENAI_BASE_URL=http://gw/b\nANTHROPIC_API_BASE=http://gx/a\n", ".env": "OPENAI_BASE_URL=http://no/h\n"},
+			upstreams: "openai=http://gw/b anthropic=http://gx/a", start: "aider --set-env ANTHROPIC_API_BASE=http://:2/a --set-env OPENAI_BASE_URL=http://:1/b --message hi",
+		},
+		{
+			name: "aider with a .env that its command line names", command: "aider --env-file e --message hi",
+			files:     map[string]string{"work/.env": "OPENAI_BASE_URL=http://no/b\n", "work/e": "OPENAI_BASE_URL=http://gw/b\n"},
+			upstreams: "openai=http://gw/b", start: "aider --set-env OPENAI_BASE_URL=http://:1/b --env-file e --message hi",
+		},
+		{
 			name: "aider with a configuration that its command line names", command: "aider --config c.yml --message hi", env: []string{"AIDER_OPENAI_API_BASE="},
 			files:     map[string]string{"work/c.yml": "openai-api-base: http://gw/c\n"},
 			upstreams: "openai=http://gw/c", start: "aider --openai-api-base http://:1/c --config c.yml --message hi",

@@ -76,15 +76,23 @@ func goose(s *start) (*redirect, error) {
 	return &redirect{upstreams: ups}, nil
 }
 
+// aiderVars are the variables beside OPENAI_API_BASE by which what aider asks
+// through is told where a provider is.
+func aiderVars() []string {
+	return []string{"OPENAI_BASE_URL", "ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"}
+}
+
 // aider honours OPENAI_API_BASE, but an address on its command line, in its
 // own variable, in its .aider.conf.yml or in a .env wins over that, and only
-// the command line wins over all of these.
+// the command line wins over all of these. Other variables in a .env win over
+// the environment too, and --set-env over them.
 func aider(s *start) (*redirect, error) {
 	const option, variable = "--openai-api-base", "OPENAI_API_BASE"
-	address, config, rest := "", "", []string{}
+	var address, config, file string
+	var rest []string
 	for i := 0; i < len(s.args); i++ {
 		name, value, ok := strings.Cut(s.args[i], "=")
-		if !ok && (name == option || name == "--config" || name == "-c") && i+1 < len(s.args) {
+		if !ok && (name == option || name == "--config" || name == "-c" || name == "--env-file") && i+1 < len(s.args) {
 			value = s.args[i+1]
 		}
 		switch {
@@ -96,66 +104,105 @@ func aider(s *start) (*redirect, error) {
 			continue
 		case (name == "--config" || name == "-c") && value != "":
 			config = value
+		case name == "--env-file" && value != "":
+			file = value
 		}
 		rest = append(rest, s.args[i])
 	}
-	if address == "" {
-		var err error
-		if address, err = s.aiderSettings(config); err != nil {
-			return nil, err
-		}
-	}
-	if address == "" {
-		return nil, nil
-	}
-	without := *s // it wins over what is in the environment
-	without.env = slices.DeleteFunc(slices.Clone(s.env), func(kv string) bool { return strings.HasPrefix(kv, variable+"=") })
-	ups, err := without.planWith(map[string]string{variable: address}, "openai")
+	found, set, err := s.aiderSettings(config, file)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(ups, func(u Upstream) bool {
-		return slices.ContainsFunc(u.Vars, func(v Variable) bool { return v.Name == variable })
+	if address = firstOf(address, found); address == "" && len(set) == 0 {
+		return nil, nil
+	}
+	providers := []string{"openai"}
+	if set["ANTHROPIC_API_BASE"]+set["ANTHROPIC_BASE_URL"] != "" {
+		providers = append(providers, "anthropic")
+	}
+	names := slices.Sorted(maps.Keys(set))
+	if address != "" {
+		set[variable] = address
+	}
+	without := *s // they win over what is in the environment
+	without.env = slices.DeleteFunc(slices.Clone(s.env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return set[name] != ""
 	})
+	ups, err := without.planWith(set, providers...)
+	if err != nil {
+		return nil, err
+	}
+	at := func(base func(string) string, variable string) string {
+		i := slices.IndexFunc(ups, func(u Upstream) bool {
+			return slices.ContainsFunc(u.Vars, func(v Variable) bool { return v.Name == variable })
+		})
+		return base(ups[i].Name)
+	}
 	return &redirect{
 		upstreams: ups,
 		args:      rest,
-		prefix:    func(base func(string) string) []string { return []string{option, base(ups[i].Name)} },
+		prefix: func(base func(string) string) (out []string) {
+			if address != "" {
+				out = append(out, option, at(base, variable))
+			}
+			for _, name := range names {
+				out = append(out, "--set-env", name+"="+at(base, name))
+			}
+			return out
+		},
 	}, nil
 }
 
-// aiderSettings returns the address that aider would find in its files, of
-// which those that are nearer to the working folder are stronger.
-func (s *start) aiderSettings(config string) (address string, err error) {
-	const own = "AIDER_OPENAI_API_BASE"
-	dirs := []string{s.home(), s.repository(), s.dir}
-	var conf, dotenv, dotown string
-	for _, dir := range dirs {
-		if dir == "" {
-			continue
+// aiderSettings returns the address that aider would find in its files, and
+// the other variables that it would find in a .env. Of the files those that
+// are nearer to the working folder are stronger, and those that its command
+// line names the strongest.
+func (s *start) aiderSettings(config, file string) (address string, set map[string]string, err error) {
+	const own, variable = "AIDER_OPENAI_API_BASE", "OPENAI_API_BASE"
+	var configs, files []string
+	for _, dir := range []string{s.home(), s.repository(), s.dir} {
+		if dir != "" {
+			configs, files = append(configs, filepath.Join(dir, ".aider.conf.yml")), append(files, filepath.Join(dir, ".env"))
 		}
-		text, _, err := s.read(filepath.Join(dir, ".aider.conf.yml"))
-		if err != nil {
-			return "", err
-		}
-		conf = firstOf(plainYAML(string(text))["openai-api-base"], conf)
-		if text, _, err = s.read(filepath.Join(dir, ".env")); err != nil {
-			return "", err
-		}
-		vars := plainEnv(string(text))
-		dotenv, dotown = firstOf(vars["OPENAI_API_BASE"], dotenv), firstOf(vars[own], dotown)
 	}
-	if config != "" {
-		if !filepath.IsAbs(config) {
-			config = filepath.Join(s.dir, config)
-		}
-		text, _, err := s.read(config)
+	configs, files = s.and(configs, config), s.and(files, file)
+	conf, env := "", map[string]string{}
+	for _, path := range configs {
+		text, _, err := s.read(path)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		conf = firstOf(plainYAML(string(text))["openai-api-base"], conf)
 	}
-	return firstOf(dotown, lookup(s.env, own), conf, dotenv), nil
+	for _, path := range files {
+		text, _, err := s.read(path)
+		if err != nil {
+			return "", nil, err
+		}
+		for name, value := range plainEnv(string(text)) {
+			env[name] = firstOf(value, env[name])
+		}
+	}
+	set = map[string]string{}
+	for _, name := range aiderVars() {
+		if env[name] != "" {
+			set[name] = env[name]
+		}
+	}
+	return firstOf(env[own], lookup(s.env, own), conf, env[variable]), set, nil
+}
+
+// and returns a list of files with one more, if it is named.
+func (s *start) and(list []string, named string) []string {
+	switch {
+	case named == "":
+		return list
+	case filepath.IsAbs(named):
+		return append(list, named)
+	default:
+		return append(list, filepath.Join(s.dir, named))
+	}
 }
 
 // repository returns the nearest folder above the working folder that is one

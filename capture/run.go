@@ -328,7 +328,7 @@ func find(name string) (string, error) {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
 		return "", fault.New(ErrNotStarted, "capture.Run", "%s is not a program that may be run", name)
 	default:
-		return "", fault.New(ErrNotFound, "capture.Run", "%s is not found", name)
+		return "", fault.New(ErrNotFound, "capture.Run", "%q is not found", name)
 	}
 }
 

@@ -62,7 +62,8 @@ func Clients() []Client {
 		}, "https://api.anthropic.com"},
 		{"gemini", []Variable{
 			{Name: "GOOGLE_GEMINI_BASE_URL"},
-			{Name: "GOOGLE_HOST"}, // goose
+			{Name: "GOOGLE_HOST"},                 // goose
+			{Name: "GEMINI_API_BASE", Only: true}, // LiteLLM
 		}, "https://generativelanguage.googleapis.com"},
 		{"mistral", []Variable{{Name: "MISTRAL_BASE_URL", Only: true}, {Name: "MISTRAL_API_BASE", Only: true}}, "https://api.mistral.ai/v1"},
 		{"vertex", []Variable{{Name: "GOOGLE_VERTEX_BASE_URL", Only: true}}, ""},
@@ -71,7 +72,7 @@ func Clients() []Client {
 		{"anthropic-foundry", []Variable{{Name: "ANTHROPIC_FOUNDRY_BASE_URL", Only: true}}, ""},
 		{"bedrock", []Variable{{Name: "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", Only: true}, {Name: "AWS_BEDROCK_BASE_URL", Only: true}}, ""},
 		{"azure", []Variable{{Name: "AZURE_OPENAI_ENDPOINT", Only: true}}, ""},
-		{"ollama", []Variable{{Name: "OLLAMA_HOST", Only: true, Port: "11434"}, {Name: "OLLAMA_BASE_URL", Only: true}}, ""},
+		{"ollama", []Variable{{Name: "OLLAMA_HOST", Only: true, Port: "11434"}, {Name: "OLLAMA_BASE_URL", Only: true}, {Name: "OLLAMA_API_BASE", Only: true}}, ""},
 		{"cohere", []Variable{{Name: "CO_API_URL", Only: true}, {Name: "COHERE_BASE_URL", Only: true}}, ""},
 	}
 }
@@ -145,6 +146,9 @@ func parseFlags(flags []string) (byName map[string]*url.URL, order []string, err
 		u, err := parseUpstream(raw)
 		if err != nil {
 			return nil, nil, fault.New(ErrUpstream, "capture.Plan", "the address of the upstream %s is not an http or https URL with a host", name)
+		}
+		if strings.Contains(raw, "?") {
+			return nil, nil, fault.New(ErrUpstream, "capture.Plan", "the address of the upstream %s has a query, which clients have to send themselves; leave it out", name)
 		}
 		if byName[name] == nil {
 			order = append(order, name)
@@ -236,14 +240,17 @@ func ChildEnv(environ []string, upstreams []Upstream, addr map[string]string, ex
 		u := &upstreams[i]
 		path := strings.TrimSuffix(u.URL.EscapedPath(), "/")
 		for _, v := range u.Vars {
-			p := path
+			p, query := path, ""
 			if old := lookup(environ, v.Name); old != "" {
-				// The path stays as the client had it.
+				// The path and the query stay as the client had them.
 				if o, err := v.address(old); err == nil && o.Host == u.URL.Host {
 					p = strings.TrimSuffix(o.EscapedPath(), "/")
+					if _, q, ok := strings.Cut(old, "?"); ok {
+						query = "?" + q
+					}
 				}
 			}
-			set[v.Name] = "http://" + addr[u.Name] + strings.TrimSuffix(p, v.Suffix)
+			set[v.Name] = "http://" + addr[u.Name] + strings.TrimSuffix(p, v.Suffix) + query
 		}
 	}
 	for _, kv := range extra {

@@ -69,6 +69,12 @@ func TestPlanAndChildEnv(t *testing.T) {
 			env:   []string{"OLLAMA_HOST=http://ollama", "OLLAMA_BASE_URL=http://ollama", "CO_API_URL=http://cohere", "COHERE_BASE_URL=http://cohere"},
 		},
 		{
+			name:    "a query stays with the client",
+			environ: []string{"OPENAI_BASE_URL=https://gw.example/v1?api-version=7"},
+			want:    []string{"openai=https://gw.example/v1"},
+			env:     []string{"OPENAI_BASE_URL=http://openai/v1?api-version=7"},
+		},
+		{
 			name:    "a proxy of the environment leaves the loopback alone",
 			environ: []string{"HTTPS_PROXY=http://p", "HTTP_PROXY=http://p", "NO_PROXY=corp"},
 			env:     []string{"NO_PROXY=corp,127.0.0.1,localhost", "HTTP_PROXY=http://p"},
@@ -105,9 +111,9 @@ func TestPlanAndChildEnv(t *testing.T) {
 			seen[name] = true
 		}
 	}
-	for _, flag := range []string{"openai", "=http://x", "a b=http://x", "x=ftp://y", "x=http://"} {
-		if _, err := capture.Plan(nil, []string{flag}); fault.CodeOf(err) != capture.ErrUpstream {
-			t.Errorf("Plan(%q) = %v, want %v", flag, err, capture.ErrUpstream)
+	for _, flags := range [][]string{{"openai"}, {"=http://x"}, {"a b=http://x"}, {"x=ftp://y"}, {"x=http://"}, {"x=http://y/?q=1"}} {
+		if _, err := capture.Plan(nil, flags); fault.CodeOf(err) != capture.ErrUpstream {
+			t.Errorf("Plan(%q) = %v, want %v", flags, err, capture.ErrUpstream)
 		}
 	}
 }

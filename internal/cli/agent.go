@@ -319,6 +319,7 @@ func (a *app) empty(res *capture.Result) error {
 	return fault.New(ErrEmpty, "cli.record", "the agent ran, and nothing came through the recorder").With(
 		"an agent is recorded if it honours one of these variables: "+strings.Join(vars, ", "),
 		"for one that reads another variable NAME_BASE_URL: "+a.self+" record --upstream name=URL -- CMD…",
+		"one that takes an argument or a configuration instead, as "+a.self+" doctor says, is pointed at the recorder where it is CMD itself, not where a shell or a script starts it",
 	)
 }
 

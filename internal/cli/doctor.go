@@ -287,7 +287,7 @@ func (a *app) checkProgram(ctx context.Context, p *capture.Program, path string,
 	}
 	add := func(format string, args ...any) { c.lines = append(c.lines, fmt.Sprintf(format, args...)) }
 	if !try {
-		seen := "so its documents say"
+		seen := "and not seen to work, its documents and its source say so"
 		if p.Seen != "" {
 			seen = "seen with " + p.Seen
 		}

@@ -257,7 +257,10 @@ func (v *verifier) closing() {
 	if !r.Sealed && !v.ev.Part {
 		v.remark("unsealed: the run was not closed, so entries after the last may be missing")
 	}
-	if open := int64(len(v.calls)) - v.unread; open > 0 {
+	switch open := int64(len(v.calls)) - v.unread; {
+	case open == 1:
+		v.remark("1 call is open")
+	case open > 1:
 		v.remark("%d calls are open", open)
 	}
 	if v.ev.Keys.Trusted() && r.Unsigned > 0 {

@@ -186,7 +186,7 @@ func TestVerificationReadsTheRecordAndNothingElse(t *testing.T) {
 	l.Append(ledger.KindOpen, bundletest.Object(`{}`), none)
 	l.Append(ledger.KindCall, bundletest.Object(`{"class":"read","kind":"model","match":"m","name":"chat","occurrence":0}`), none, bundletest.Text("request", "hi"))
 	v := verify(t, l.Evidence())
-	if v.Failed() || v.Sealed || !slices.Contains(v.Remarks, "1 calls are open") {
+	if v.Failed() || v.Sealed || !slices.Contains(v.Remarks, "1 call is open") {
 		t.Errorf("failed %v, remarks %q", v.First(), v.Remarks)
 	}
 }
