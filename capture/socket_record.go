@@ -142,7 +142,7 @@ func (t *transcript) put(u *utterance) error {
 		stored, names := t.r.Bytes(b)
 		if names = join(u.m.names(), names); names != nil {
 			t.names = join(t.names, names)
-			u.data = u.data.With("redacted", texts(names))
+			u.data = u.data.With("redacted", canon.Strings(names))
 		}
 		u.stored, u.m = stored, nil
 	}

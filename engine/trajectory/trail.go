@@ -568,7 +568,7 @@ func (l *Line) Value() canon.Value {
 		canon.M("signature", text(l.Signed.String())),
 	)
 	if l.Label == LabelCommit {
-		v = v.With("seq", canon.Int(l.Seq)).With("tool_calls", values(l.Observations, func(o Observed) canon.Value {
+		v = v.With("seq", canon.Int(l.Seq)).With("tool_calls", canon.ArrayOf(l.Observations, func(o Observed) canon.Value {
 			return canon.Object(canon.M("latency_ms", canon.Int(o.LatencyMS)), canon.M("tool", canon.String(o.Tool)))
 		}))
 	}
@@ -576,7 +576,7 @@ func (l *Line) Value() canon.Value {
 		v = v.With("policy_trace", l.Trace.Value())
 	}
 	if len(l.Voices) > 0 {
-		v = v.With("decided_by", values(l.Voices, Voice.value))
+		v = v.With("decided_by", canon.ArrayOf(l.Voices, Voice.value))
 	}
 	if l.Wrong != nil {
 		v = v.With("code", canon.String(l.Wrong.Error()))

@@ -337,7 +337,7 @@ func (a *app) roles(g *jobs.Governance, tenant string) {
 		for j, r := range x.Roles {
 			names[j] = string(r)
 		}
-		out[i] = canon.Object(canon.M("id", canon.String(x.ID)), canon.M("key", canon.String(x.Key.ID().String())), canon.M("roles", texts(names)))
+		out[i] = canon.Object(canon.M("id", canon.String(x.ID)), canon.M("key", canon.String(x.Key.ID().String())), canon.M("roles", canon.Strings(names)))
 		if !a.json {
 			a.printf("%s %s %s\n", a.out.name(clean(x.ID)), a.out.dim(x.Key.ID().String()[:16]), strings.Join(names, ", "))
 		}

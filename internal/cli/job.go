@@ -272,17 +272,9 @@ func jobValue(res *jobs.Result) canon.Value {
 			v = v.With("archived", archivedValue(res.Archived))
 		}
 		v = v.With("final_answer", canon.String(l.Final)).With("error", canon.String(l.Error)).With("replayable", canon.Bool(l.Replayable)).
-			With("missing", texts(l.Missing)).With("iterations", canon.Int(int64(len(l.Iterations))))
+			With("missing", canon.Strings(l.Missing)).With("iterations", canon.Int(int64(len(l.Iterations))))
 	}
 	return v
-}
-
-func texts(list []string) canon.Value {
-	out := make([]canon.Value, len(list))
-	for i, s := range list {
-		out[i] = canon.String(s)
-	}
-	return canon.Array(out...)
 }
 
 func (a *app) jobShow() *cobra.Command {

@@ -36,7 +36,7 @@ func (a *app) missing(ctx context.Context) error {
 		if !j.Done || j.Replayable {
 			continue
 		}
-		list = append(list, canon.Object(canon.M("run", canon.String(string(j.Run))), canon.M("title", canon.String(j.Title)), canon.M("missing", texts(j.Missing))))
+		list = append(list, canon.Object(canon.M("run", canon.String(string(j.Run))), canon.M("title", canon.String(j.Title)), canon.M("missing", canon.Strings(j.Missing))))
 		if a.json {
 			continue
 		}
