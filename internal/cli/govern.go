@@ -99,15 +99,11 @@ func (a *app) governing(ctx context.Context, f *governFlags, do func(*opened, *j
 	if f.founds {
 		open = a.openNew
 	}
-	s, err := open(ctx)
+	s, r, err := a.openJobs(ctx, open)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	r, err := s.jobRunner()
-	if err != nil {
-		return err
-	}
 	f.act.Role = roleOf(f.role)
 	g, err := jobs.OpenGovernance(ctx, r.Config, r.Keys, f.tenant)
 	if err != nil {

@@ -92,15 +92,11 @@ its file says.`,
 			if err != nil {
 				return err
 			}
-			s, err := a.openNew(cmd.Context())
+			s, r, err := a.openJobs(cmd.Context(), a.openNew)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			r, err := s.jobRunner()
-			if err != nil {
-				return err
-			}
 			res, err := r.Start(cmd.Context(), j)
 			return s.jobResult(res, err)
 		},
@@ -164,6 +160,20 @@ func (a *app) onJob(ctx context.Context, name string, do func(context.Context, *
 	}
 	res, err := do(ctx, r, run)
 	return s.jobResult(res, err)
+}
+
+// openJobs opens the store, as open does, with what runs jobs in it. The caller
+// closes it.
+func (a *app) openJobs(ctx context.Context, open func(context.Context) (*opened, error)) (*opened, *jobs.Runner, error) {
+	s, err := open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := s.jobRunner()
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s, r, nil
 }
 
 // openJob opens the store that must hold a job of that name. The caller closes

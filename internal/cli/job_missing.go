@@ -89,15 +89,11 @@ anywhere with export RUN --to.`,
 // archiveJobs archives the job of that name; empty: all that are not archived.
 // One that cannot be archived keeps no other from it.
 func (a *app) archiveJobs(ctx context.Context, name string) error {
-	s, err := a.openOld(ctx)
+	s, r, err := a.openJobs(ctx, a.openOld)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	r, err := s.jobRunner()
-	if err != nil {
-		return err
-	}
 	var runs []ledger.RunID
 	if name != "" {
 		run, err := s.findJob(ctx, name)
