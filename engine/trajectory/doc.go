@@ -66,6 +66,7 @@
 //	undo.go           commits that are taken back
 //	audit.go          what a verifier expects of commits
 //	read.go           strict readers of what comes from outside
-//	trail.go          the entries as an auditor reads them
+//	trail_line.go     an entry as an auditor reads it
+//	trail.go          all of them, one after another
 //	view.go           what can be asked of a machine
 package trajectory
