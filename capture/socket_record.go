@@ -157,7 +157,7 @@ const maxSizes = 1000
 // The place is the number of a message, and for a ping or pong that of the
 // message that it came before.
 func frameData(dir string, place canon.Member, op websocket.Opcode, after time.Duration) canon.Value {
-	name := "text"
+	var name string
 	switch op {
 	case websocket.Binary:
 		name = "binary"
@@ -165,6 +165,8 @@ func frameData(dir string, place canon.Member, op websocket.Opcode, after time.D
 		name = "ping"
 	case websocket.Pong:
 		name = "pong"
+	default:
+		name = "text"
 	}
 	return canon.Object(
 		canon.M("after", canon.Int(after.Nanoseconds())),

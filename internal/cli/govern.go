@@ -99,7 +99,7 @@ func (a *app) governing(ctx context.Context, f *governFlags, do func(*opened, *j
 	if f.founds {
 		open = a.openNew
 	}
-	s, r, err := a.openJobs(ctx, open)
+	s, r, err := openJobs(ctx, open)
 	if err != nil {
 		return err
 	}

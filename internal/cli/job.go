@@ -92,7 +92,7 @@ its file says.`,
 			if err != nil {
 				return err
 			}
-			s, r, err := a.openJobs(cmd.Context(), a.openNew)
+			s, r, err := openJobs(cmd.Context(), a.openNew)
 			if err != nil {
 				return err
 			}
@@ -164,7 +164,7 @@ func (a *app) onJob(ctx context.Context, name string, do func(context.Context, *
 
 // openJobs opens the store, as open does, with what runs jobs in it. The caller
 // closes it.
-func (a *app) openJobs(ctx context.Context, open func(context.Context) (*opened, error)) (*opened, *jobs.Runner, error) {
+func openJobs(ctx context.Context, open func(context.Context) (*opened, error)) (*opened, *jobs.Runner, error) {
 	s, err := open(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -89,7 +89,7 @@ anywhere with export RUN --to.`,
 // archiveJobs archives the job of that name; empty: all that are not archived.
 // One that cannot be archived keeps no other from it.
 func (a *app) archiveJobs(ctx context.Context, name string) error {
-	s, r, err := a.openJobs(ctx, a.openOld)
+	s, r, err := openJobs(ctx, a.openOld)
 	if err != nil {
 		return err
 	}
