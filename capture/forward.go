@@ -51,15 +51,26 @@ func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Re
 		return
 	}
 	defer resp.Body.Close()
-	a := &answering{h: h, w: w, r: r, x: x, resp: resp, to: to}
-	if headSize(resp.Header) > maxHead {
-		a.refuse(ctx)
+	a := h.answered(ctx, w, r, to, x, resp)
+	if a == nil {
 		return
 	}
-	if a.head = a.outcomeHead(); said != nil {
+	if said != nil {
 		a.head = a.head.With("informational", canon.Array(said...))
 	}
 	a.pass(ctx)
+}
+
+// answered takes the head of an answer. One over the limit ends the exchange,
+// and nothing is left to do: the answering is nil.
+func (h *handler) answered(ctx context.Context, w http.ResponseWriter, r *http.Request, to route, x *drive.Exchange, resp *http.Response) *answering {
+	a := &answering{h: h, w: w, r: r, x: x, resp: resp, to: to}
+	if headSize(resp.Header) > maxHead {
+		a.refuse(ctx)
+		return nil
+	}
+	a.head = a.outcomeHead()
+	return a
 }
 
 // pass gives an answer to the client in the way that fits its length.

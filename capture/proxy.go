@@ -373,7 +373,7 @@ func (h *handler) callOf(r *http.Request, to *route, look func() (said, error)) 
 		c.Data = c.Data.With("coding", canon.String(body.coding))
 	}
 	if body.redacted != nil {
-		c.Data = c.Data.With("redacted", texts(body.redacted))
+		c.Data = c.Data.With("redacted", canon.Strings(body.redacted))
 	}
 	if body.blind {
 		c.Data = c.Data.With(unscanned, canon.String(strings.ToValidUTF8(r.Header.Get("Content-Encoding"), "\uFFFD")))
@@ -423,14 +423,6 @@ func unique(ms []canon.Member) []canon.Member {
 		}
 	}
 	return out
-}
-
-func texts(list []string) canon.Value {
-	out := make([]canon.Value, len(list))
-	for i, s := range list {
-		out[i] = canon.String(s)
-	}
-	return canon.Array(out...)
 }
 
 // rewritten returns the path that a request goes to instead of its own, or
