@@ -61,7 +61,11 @@ works:
 		_, err := other.Approve(t.Context(), run, "", true, trajectories.Act{})
 		taken <- err
 	}()
-	time.Sleep(300 * time.Millisecond) // both are in the inbox before anything can take them
+	// Both are in the inbox before anything can take them.
+	waitFor(t, "both acts in the inbox", func() bool {
+		acts, err := filepath.Glob(filepath.Join(g.r.Config.Spool+".inbox", string(run), "*.in"))
+		return err == nil && len(acts) == 2
+	})
 	if err := os.WriteFile(open, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -82,19 +86,28 @@ works:
 	same(t, g.r, run)
 }
 
-func waitPending(t *testing.T, r *trajectories.Runner) ledger.RunID {
+func waitPending(t *testing.T, r *trajectories.Runner) (run ledger.RunID) {
 	t.Helper()
-	for range 200 {
+	waitFor(t, "a run that waits for an approval", func() bool {
 		for info, err := range r.Config.Store.Runs(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			if res, err := r.State(t.Context(), info.Run); err == nil && len(res.Pending) == 1 {
-				return info.Run
+				run = info.Run
+				return true
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
+		return false
+	})
+	return run
+}
+
+func waitFor(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("there is not %s", what)
+		}
 	}
-	t.Fatal("nothing waits for an approval")
-	return ""
 }
