@@ -67,8 +67,9 @@ type Options struct {
 	// shims are not started.
 	Replaying bool
 
-	// Grace is how long an answer may go on when its client is gone; if it
-	// ends by itself in that time it is a whole answer. 0: [DefaultGrace].
+	// Grace is how long an answer may go on when it is over for its client,
+	// who is gone or waits for the event that says the end. If it ends by
+	// itself in that time it is a whole answer. 0: [DefaultGrace].
 	Grace time.Duration
 
 	// Pace is how fast recorded answers are given: 0 at once, 1 as they came,
