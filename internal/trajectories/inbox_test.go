@@ -20,7 +20,7 @@ func TestAnActReachesTheProcessThatRuns(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, nil)
 	g.r.Config.Spool = filepath.Join(g.dir, "spool")
-	open := filepath.Join(g.dir, "open")
+	open, reached := filepath.Join(g.dir, "open"), filepath.Join(g.dir, "reached")
 	task := g.task(fmt.Sprintf(`
 task: One waits for a person, the other for a gate
 agents: [{name: asks}, {name: works}]
@@ -32,7 +32,7 @@ policies:
   - name: p
     rules: [{name: ask, when: {field: intent.target, op: eq, value: kv_set}, decision: {kind: require_approval, channel: desk, reason: look}}]
 actors: [{id: operator, roles: [approver]}, {id: carol, roles: [auditor]}]
-`, "until [ -e "+open+" ]; do sleep 0.05; done; echo {}"), `
+`, ": >"+reached+"; until [ -e "+open+" ]; do sleep 0.05; done; echo {}"), `
 asks:
   - calls: [{kv_set: {key: a, value: 1}}]
   - text: asked
@@ -52,6 +52,10 @@ works:
 	other := *g.r
 	other.Config.Holder = "another process"
 	run := waitPending(t, &other)
+	waitFor(t, "anybody at the gate", func() bool {
+		_, err := os.Stat(reached)
+		return err == nil
+	})
 	refused, taken := make(chan error, 1), make(chan error, 1)
 	go func() {
 		_, err := other.Approve(t.Context(), run, "", true, trajectories.Act{As: "carol"})
@@ -61,7 +65,7 @@ works:
 		_, err := other.Approve(t.Context(), run, "", true, trajectories.Act{})
 		taken <- err
 	}()
-	// Both are in the inbox before anything can take them.
+	// As long as the gate is closed nothing takes them.
 	waitFor(t, "both acts in the inbox", func() bool {
 		acts, err := filepath.Glob(filepath.Join(g.r.Config.Spool+".inbox", string(run), "*.in"))
 		return err == nil && len(acts) == 2
@@ -107,7 +111,7 @@ func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("there is not %s", what)
+			t.Fatalf("nothing came of waiting for %s", what)
 		}
 	}
 }
