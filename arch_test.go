@@ -1,6 +1,7 @@
 package reprise_test
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"go/ast"
@@ -93,6 +94,30 @@ func TestArchitecture(t *testing.T) {
 	for _, v := range check(tree{module, root, pkgs}) {
 		t.Error(v)
 	}
+	page, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pkgs {
+		if rel, named := namedIn(page, p.PkgPath); !named {
+			t.Errorf("docs/architecture.md does not name %s", rel)
+		}
+	}
+}
+
+// namedIn reports whether the page about the architecture names a package. The
+// tables of the pure rings leave out the ring; suites, generators and the root
+// need no line.
+func namedIn(page []byte, pkg string) (rel string, named bool) {
+	rel = strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/")
+	if rel == "" || suite(rel) || strings.HasPrefix(rel, "internal/gen/") {
+		return rel, true
+	}
+	shown := rel
+	if inPureRing(rel) {
+		_, shown, _ = strings.Cut(rel, "/")
+	}
+	return rel, bytes.Contains(page, []byte("`"+shown+"`"))
 }
 
 func TestArchitectureFindsEveryPlantedViolation(t *testing.T) {

@@ -156,7 +156,7 @@ func (p *Proxy) serveCommand(ctx context.Context, f *framed) {
 		s.replay(ctx)
 		return
 	}
-	s.record(ctx, s.how(modeLive).With("undo", texts(p.surroundings().undo)))
+	s.record(ctx, s.how(modeLive).With("undo", canon.Strings(p.surroundings().undo)))
 }
 
 // how returns what a shim is told first.

@@ -451,7 +451,7 @@ func (c *channel) call(dir string, m *rpc, line []byte) effect.Call {
 		call.Class = effect.Read
 	}
 	if redacted != nil {
-		call.Data = call.Data.With("redacted", texts(redacted))
+		call.Data = call.Data.With("redacted", canon.Strings(redacted))
 	}
 	return call
 }
@@ -473,7 +473,7 @@ func (c *channel) note(ctx context.Context, dir string, m *rpc, line []byte) err
 		data = data.With("method", canon.String(m.title()))
 	}
 	if redacted != nil {
-		data = data.With("redacted", texts(redacted))
+		data = data.With("redacted", canon.Strings(redacted))
 	}
 	c.seq++
 	_, err := c.p.note(ctx, EventMessage, data, ledger.Content{Name: messageName, Type: "application/json", Bytes: stored, Scope: c.p.at.Scope()})

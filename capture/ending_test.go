@@ -13,15 +13,23 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/reprise-dev/reprise/kernel/effect"
 )
 
-// cutOff is an upstream that writes these bytes by hand and then hangs up: with
-// a reset, or with a plain end.
-func cutOff(t *testing.T, reset bool, answer string) string {
+// cutOff is an upstream that writes these bytes by hand and, when they are read,
+// hangs up: with a reset, which may throw away what is not read, or with a plain
+// end. It returns a transport that tells it so.
+func cutOff(t *testing.T, reset bool, answer string) (url string, tr *http.Transport) {
 	t.Helper()
+	read := make(chan struct{})
+	tr = &http.Transport{
+		DisableCompression: true,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := new(net.Dialer).DialContext(ctx, network, addr)
+			return &countdown{Conn: c, left: len(answer), over: read}, err
+		},
+	}
 	return upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // what was not read would make a reset of a plain end
 		conn, _, err := w.(http.Hijacker).Hijack()
@@ -31,11 +39,28 @@ func cutOff(t *testing.T, reset bool, answer string) string {
 		}
 		defer conn.Close()
 		_, _ = io.WriteString(conn, answer)
-		time.Sleep(50 * time.Millisecond) // a reset throws away what was not read
+		<-read
 		if reset {
 			_ = conn.(*net.TCPConn).SetLinger(0)
 		}
-	}).URL
+	}).URL, tr
+}
+
+// countdown is a connection that says when so many bytes have been read.
+type countdown struct {
+	net.Conn
+	left int
+	over chan<- struct{}
+}
+
+func (c *countdown) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if before := c.left; n > 0 && before > 0 {
+		if c.left -= n; c.left <= 0 {
+			close(c.over)
+		}
+	}
+	return n, err
 }
 
 // An answer that the upstream breaks off breaks off for the client in the same
@@ -61,7 +86,9 @@ func TestAnswersBreakOffAsTheyDid(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			rig := newRig(t)
-			live := rig.record(cutOff(t, test.reset, test.answer))
+			up, tr := cutOff(t, test.reset, test.answer)
+			rig.opts.Transport = tr
+			live := rig.record(up)
 			check := func(what string, g got) {
 				t.Helper()
 				if g.status != 200 || string(g.body) != test.body || g.err == nil || errors.Is(g.err, syscall.ECONNRESET) != test.reset {

@@ -51,15 +51,26 @@ func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Re
 		return
 	}
 	defer resp.Body.Close()
-	a := &answering{h: h, w: w, r: r, x: x, resp: resp, to: to}
-	if headSize(resp.Header) > maxHead {
-		a.refuse(ctx)
+	a := h.answered(ctx, w, r, to, x, resp)
+	if a == nil {
 		return
 	}
-	if a.head = a.outcomeHead(); said != nil {
+	if said != nil {
 		a.head = a.head.With("informational", canon.Array(said...))
 	}
 	a.pass(ctx)
+}
+
+// answered takes the head of an answer. One over the limit ends the exchange,
+// and nothing is left to do: the answering is nil.
+func (h *handler) answered(ctx context.Context, w http.ResponseWriter, r *http.Request, to route, x *drive.Exchange, resp *http.Response) *answering {
+	a := &answering{h: h, w: w, r: r, x: x, resp: resp, to: to}
+	if headSize(resp.Header) > maxHead {
+		a.refuse(ctx)
+		return nil
+	}
+	a.head = a.outcomeHead()
+	return a
 }
 
 // pass gives an answer to the client in the way that fits its length.
@@ -333,7 +344,8 @@ var parts = sync.Pool{New: func() any { b := make([]byte, partMax); return &b }}
 
 // stream gives the client each part of the answer when it is staged, and the
 // end when the outcome is durable: the end of the chunked coding, or the last
-// byte where the length is known.
+// byte where the length is known; and before that the event that says the end
+// (see [finale]).
 func (a *answering) stream(ctx context.Context) {
 	st, err := a.x.Stream(ResponseName, contentType(a.resp.Header), a.head)
 	if err != nil {
@@ -349,10 +361,11 @@ func (a *answering) stream(ctx context.Context) {
 	}
 	defer rec.close()
 	heard := newOverhearing(&a.to, a.resp.Header.Get("Content-Type"))
+	out := newFinale(a, heard)
+	defer out.close()
 	left := a.resp.ContentLength
 	var last []byte
 	var broke broken
-	gone := false // the client is; what still comes is recorded
 	for broke.by == "" {
 		n, err := a.resp.Body.Read(*buf)
 		if n > 0 {
@@ -367,11 +380,7 @@ func (a *answering) stream(ctx context.Context) {
 					p = p[:n-1]
 				}
 			}
-			if !gone {
-				_, err := a.w.Write(p)
-				a.flush()
-				gone = err != nil
-			}
+			out.write(p) // if the client is gone what still comes is recorded
 		}
 		if errors.Is(err, io.EOF) {
 			break
@@ -396,6 +405,8 @@ func (a *answering) stream(ctx context.Context) {
 	if err := a.x.End(ctx, o); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take this for an answer
 	}
+	held, gone := out.close()
+	_, _ = a.w.Write(held)
 	if broke.by != "" || gone {
 		hangUp(a.w, broke)
 	}

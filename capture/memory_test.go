@@ -29,7 +29,7 @@ func onDisk(t testing.TB) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	return &rig{t: t, store: store, spool: t.TempDir(), folder: dir}
+	return &rig{t: t, store: store, spool: t.TempDir(), now: time.Now, folder: dir}
 }
 
 // live returns what the heap holds.

@@ -125,11 +125,7 @@ func SettingAt(t time.Time, cwd string) Setting {
 
 // Value returns s as an open entry holds it.
 func (s Setting) Value() canon.Value {
-	dates := make([]canon.Value, len(s.Dates))
-	for i, d := range s.Dates {
-		dates[i] = canon.String(d)
-	}
-	v := canon.Object(canon.M("dates", canon.Array(dates...)))
+	v := canon.Object(canon.M("dates", canon.Strings(s.Dates)))
 	if s.Cwd != "" {
 		v = v.With("cwd", canon.String(strings.ToValidUTF8(s.Cwd, "\uFFFD")))
 	}

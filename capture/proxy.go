@@ -67,8 +67,9 @@ type Options struct {
 	// shims are not started.
 	Replaying bool
 
-	// Grace is how long an answer may go on when its client is gone; if it
-	// ends by itself in that time it is a whole answer. 0: [DefaultGrace].
+	// Grace is how long an answer may go on when it is over for its client,
+	// who is gone or waits for the event that says the end. If it ends by
+	// itself in that time it is a whole answer. 0: [DefaultGrace].
 	Grace time.Duration
 
 	// Pace is how fast recorded answers are given: 0 at once, 1 as they came,
@@ -372,7 +373,7 @@ func (h *handler) callOf(r *http.Request, to *route, look func() (said, error)) 
 		c.Data = c.Data.With("coding", canon.String(body.coding))
 	}
 	if body.redacted != nil {
-		c.Data = c.Data.With("redacted", texts(body.redacted))
+		c.Data = c.Data.With("redacted", canon.Strings(body.redacted))
 	}
 	if body.blind {
 		c.Data = c.Data.With(unscanned, canon.String(strings.ToValidUTF8(r.Header.Get("Content-Encoding"), "\uFFFD")))
@@ -422,14 +423,6 @@ func unique(ms []canon.Member) []canon.Member {
 		}
 	}
 	return out
-}
-
-func texts(list []string) canon.Value {
-	out := make([]canon.Value, len(list))
-	for i, s := range list {
-		out[i] = canon.String(s)
-	}
-	return canon.Array(out...)
 }
 
 // rewritten returns the path that a request goes to instead of its own, or

@@ -490,33 +490,48 @@ func TestUpgradeIsRefused(t *testing.T) {
 	}
 }
 
-// A replay can be given at the pace of the recording.
+// A replay can be given at the pace of the recording, here of one that took two
+// hours by its clock, or at once.
 func TestPace(t *testing.T) {
 	t.Parallel()
+	var later atomic.Int64
+	heard := make(chan struct{})
 	up := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
-		for range 3 {
+		for i := range 3 {
+			if i > 0 {
+				<-heard
+				later.Add(int64(time.Hour))
+			}
 			_, _ = io.WriteString(w, "tick")
 			w.(http.Flusher).Flush()
-			time.Sleep(200 * time.Millisecond)
 		}
 	})
 	rig := newRig(t)
+	rig.now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
 	live := rig.record(up.URL)
-	send(t, "POST", live.url+"/v1/responses", `{}`)
+	resp, err := client().Post(live.url+"/v1/responses", "application/json", strings.NewReader(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for range 2 {
+		if _, err := io.ReadFull(resp.Body, make([]byte, len("tick"))); err != nil {
+			t.Fatal(err)
+		}
+		heard <- struct{}{}
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
 	run := live.seal()
-	took := func(pace float64) time.Duration {
+	for pace, least := range map[float64]time.Duration{2 * 3600 / 0.4: 400 * time.Millisecond, 0: 0} {
 		rig.opts.Pace = pace
-		p := rig.replay(run)
+		again := rig.replay(run)
 		start := time.Now()
-		send(t, "POST", p.url+"/v1/responses", `{}`)
-		return time.Since(start)
-	}
-	slow := took(1)
-	if slow < 400*time.Millisecond {
-		t.Errorf("at pace 1 it took %s, want at least the 400 ms between the first and the last part", slow)
-	}
-	if fast := took(0); fast >= slow {
-		t.Errorf("at pace 0 it took %s, at pace 1 %s", fast, slow)
+		g := send(t, "POST", again.url+"/v1/responses", `{}`)
+		if took := time.Since(start); string(g.body) != "tickticktick" || g.err != nil || took < least {
+			t.Errorf("at pace %v: %q, %v in %s, want at least %s", pace, g.body, g.err, took, least)
+		}
 	}
 }
 

@@ -34,45 +34,10 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 	if err != nil {
 		return nil, err
 	}
-	var found []replay.Divergence
-	for _, m := range p.s.Misses() {
-		d, err := p.extra(ctx, r, seen, &m)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, d)
+	found, probes, err := p.divergences(ctx, r, seen)
+	if err != nil {
+		return nil, err
 	}
-	for _, d := range p.differing() {
-		d.Step = seen.steps[d.Now]
-		found = append(found, d)
-	}
-	places := rec.Journal.step()
-	probes := 0
-	for _, left := range rec.Journal.Left() {
-		if left.Name == probeName {
-			probes++
-			continue
-		}
-		found = append(found, replay.Divergence{
-			Kind: replay.Missing, What: "call", Step: places[left], Name: left.Name, Recorded: left.Call.N, Run: elsewhere(left.Call.Run, r.Run), Now: -1, Nearest: -1,
-			Msg: fmt.Sprintf("%s at entry %d was recorded and did not come again", left.Name, left.Call.N),
-		})
-	}
-	// In the order of the runs: what was left out early comes before what came
-	// late because of it.
-	stands := map[int64]int64{} // the step of the call that came instead
-	for i := range found {
-		if d := &found[i]; d.Kind == replay.Extra && d.Nearest >= 0 && d.Run == "" && stands[d.Nearest] == 0 {
-			stands[d.Nearest] = d.Step
-		}
-	}
-	at := func(d *replay.Divergence) int64 {
-		if step := stands[d.Recorded]; d.Kind == replay.Missing && step > 0 {
-			return step
-		}
-		return d.Step
-	}
-	slices.SortStableFunc(found, func(a, b replay.Divergence) int { return cmp.Compare(at(&a), at(&b)) })
 	for i := range found {
 		r.Diverge(found[i])
 	}
@@ -87,32 +52,84 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 		{Name: "tools_ran_in_agent", N: seen.toolsInAgent()},
 		{Name: "normalised", N: seen.normalised},
 	}
-	if in := seen.toolsInAgent(); in+seen.toolsAnswered > 0 {
-		r.Remarks = append(r.Remarks, fmt.Sprintf("tools: %d answered, %d ran in the agent itself", seen.toolsAnswered, in))
-	}
-	if p.o.Replaying && rec.Journal.Sealed().IsZero() {
-		r.Remarks = append(r.Remarks, "the record is not sealed: what came to it after the replay began was not compared")
-	}
-	if probes > 0 {
-		r.Remarks = append(r.Remarks, fmt.Sprintf("%d recorded probes (%s) did not come again, which no answer depends on", probes, probeName))
-	}
-	if !p.turns.kept() {
-		r.Remarks = append(r.Remarks, "calls that were under way at once were not made to end in the recorded order, because the agent did not make those that ended before")
-	}
-	for _, n := range seen.norms {
-		r.Remarks = append(r.Remarks, "normalised: "+n)
-	}
-	for _, n := range p.alterations() {
-		r.Remarks = append(r.Remarks, "normalised: "+n)
-	}
-	r.Remarks = append(r.Remarks, rec.Journal.Remarks()...)
-	if c.Calls == 0 && rec.Journal.Len() == 0 {
-		r.Remarks = append(r.Remarks, "nothing crossed the proxies, neither then nor now: is the agent pointed at them?")
-	}
+	r.Remarks = append(r.Remarks, p.remarks(seen, probes)...)
 	if r.Total > 0 {
 		r.Verdict = replay.Diverged
 	}
 	return r, nil
+}
+
+// divergences returns what came and was not recorded, what came otherwise, and
+// what was recorded and did not come, in the order of the runs: what was left
+// out early comes before what came late because of it. Probes that did not come
+// again are counted instead.
+func (p *Proxy) divergences(ctx context.Context, r *replay.Report, seen *ran) (found []replay.Divergence, probes int, err error) {
+	for _, m := range p.s.Misses() {
+		d, err := p.extra(ctx, r, seen, &m)
+		if err != nil {
+			return nil, 0, err
+		}
+		found = append(found, d)
+	}
+	for _, d := range p.differing() {
+		d.Step = seen.steps[d.Now]
+		found = append(found, d)
+	}
+	rec := p.o.Record
+	places := rec.Journal.step()
+	for _, left := range rec.Journal.Left() {
+		if left.Name == probeName {
+			probes++
+			continue
+		}
+		found = append(found, replay.Divergence{
+			Kind: replay.Missing, What: "call", Step: places[left], Name: left.Name, Recorded: left.Call.N, Run: elsewhere(left.Call.Run, r.Run), Now: -1, Nearest: -1,
+			Msg: fmt.Sprintf("%s at entry %d was recorded and did not come again", left.Name, left.Call.N),
+		})
+	}
+	stands := map[int64]int64{} // the step of the call that came instead
+	for i := range found {
+		if d := &found[i]; d.Kind == replay.Extra && d.Nearest >= 0 && d.Run == "" && stands[d.Nearest] == 0 {
+			stands[d.Nearest] = d.Step
+		}
+	}
+	at := func(d *replay.Divergence) int64 {
+		if step := stands[d.Recorded]; d.Kind == replay.Missing && step > 0 {
+			return step
+		}
+		return d.Step
+	}
+	slices.SortStableFunc(found, func(a, b replay.Divergence) int { return cmp.Compare(at(&a), at(&b)) })
+	return found, probes, nil
+}
+
+// remarks returns what is to be said beside the divergences.
+func (p *Proxy) remarks(seen *ran, probes int) []string {
+	rec := p.o.Record
+	var out []string
+	if in := seen.toolsInAgent(); in+seen.toolsAnswered > 0 {
+		out = append(out, fmt.Sprintf("tools: %d answered, %d ran in the agent itself", seen.toolsAnswered, in))
+	}
+	if p.o.Replaying && rec.Journal.Sealed().IsZero() {
+		out = append(out, "the record is not sealed: what came to it after the replay began was not compared")
+	}
+	if probes > 0 {
+		out = append(out, fmt.Sprintf("%d recorded probes (%s) did not come again, which no answer depends on", probes, probeName))
+	}
+	if !p.turns.kept() {
+		out = append(out, "calls that were under way at once were not made to end in the recorded order, because the agent did not make those that ended before")
+	}
+	for _, n := range seen.norms {
+		out = append(out, "normalised: "+n)
+	}
+	for _, n := range p.alterations() {
+		out = append(out, "normalised: "+n)
+	}
+	out = append(out, rec.Journal.Remarks()...)
+	if p.s.Counts().Calls == 0 && rec.Journal.Len() == 0 {
+		out = append(out, "nothing crossed the proxies, neither then nor now: is the agent pointed at them?")
+	}
+	return out
 }
 
 // extra returns the divergence that a call without an answer is.

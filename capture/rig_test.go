@@ -29,17 +29,18 @@ type rig struct {
 	store drive.Store
 	spool string
 	opts  capture.Options
+	now   func() time.Time
 
 	folder string // of a store on disk
 }
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	return &rig{t: t, store: memory.New(nil), spool: t.TempDir()}
+	return &rig{t: t, store: memory.New(nil), spool: t.TempDir(), now: time.Now}
 }
 
 func (r *rig) config() drive.Config {
-	return drive.Config{Store: r.store, Now: time.Now, Rand: rand.Reader, Spool: r.spool, Holder: "test"}
+	return drive.Config{Store: r.store, Now: r.now, Rand: rand.Reader, Spool: r.spool, Holder: "test"}
 }
 
 // taping is one session with a proxy in front of one upstream.

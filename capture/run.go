@@ -223,10 +223,6 @@ func compareExit(r *replay.Report, j *Journal, now int64) {
 
 // opening returns what the open of the run says.
 func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstream, red *Redactor) (drive.Opening, *Journal, error) {
-	list := make([]canon.Value, len(ups))
-	for i := range ups {
-		list[i] = canon.Object(canon.M("name", canon.String(ups[i].Name)), canon.M("url", canon.String(ups[i].Address())))
-	}
 	argv := make([]canon.Value, len(o.Command))
 	for i, a := range o.Command {
 		argv[i] = canon.String(red.Text(strings.ToValidUTF8(a, "\uFFFD")))
@@ -246,7 +242,7 @@ func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstre
 			canon.M(RulesMember, RuleIDs(o.Normalisers)),
 			canon.M("setting", o.Setting.Value()),
 			canon.M("sockets", canon.String(string(o.Sockets))),
-			canon.M("upstreams", canon.Array(list...)),
+			canon.M("upstreams", upstreamsValue(ups)),
 		),
 	}
 	if r == nil {

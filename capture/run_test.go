@@ -349,10 +349,12 @@ func TestRunStatuses(t *testing.T) {
 	if r, err = capture.Record(t.Context(), o); err != nil || r.Status != 5 {
 		t.Errorf("a signal passed on = %+v, %v", r, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o = base("sleep", "60")
-	o.Grace = time.Second
+	o = base("sh", "-c", "echo ready; exec sleep 600")
+	ready = &notify{ch: make(chan struct{}, 1)}
+	o.Stdout, o.Grace = ready, time.Hour // it is asked, and not killed
+	go func() { <-ready.ch; cancel() }()
 	if r, err = capture.Record(ctx, o); err != nil || r.Status != 128+15 {
 		t.Errorf("a cancelled run = %+v, %v", r, err)
 	}

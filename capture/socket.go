@@ -206,12 +206,10 @@ func (h *handler) relay(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return
 	}
 	defer resp.Body.Close()
-	a := &answering{h: h, w: w, r: r, x: x, resp: resp, to: to}
-	if headSize(resp.Header) > maxHead {
-		a.refuse(ctx)
+	a := h.answered(ctx, w, r, to, x, resp)
+	if a == nil {
 		return
 	}
-	a.head = a.outcomeHead()
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		a.pass(ctx)
 		return

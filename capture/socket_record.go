@@ -80,7 +80,7 @@ func (t *transcript) say(dir string, m *websocket.Message) error {
 
 // next returns the next message with all but its bytes.
 func (t *transcript) next(dir string, m *websocket.Message) *utterance {
-	data := messageData(dir, t.seq, m.Op, t.x.Elapsed())
+	data := frameData(dir, canon.M("seq", canon.Int(t.seq)), m.Op, t.x.Elapsed())
 	if len(m.Frames) > 1 && len(m.Frames) <= maxSizes {
 		sizes := make([]canon.Value, len(m.Frames))
 		for i := range m.Frames {
@@ -99,7 +99,7 @@ func (t *transcript) beat(dir string, m *websocket.Message) error {
 	}
 	stored, names := t.r.Bytes(m.Payload())
 	t.names = join(t.names, names)
-	u := &utterance{event: EventControl, op: websocket.Binary, data: beatData(dir, t.seq, m.Op, t.x.Elapsed()), stored: stored}
+	u := &utterance{event: EventControl, op: websocket.Binary, data: frameData(dir, canon.M("before", canon.Int(t.seq)), m.Op, t.x.Elapsed()), stored: stored}
 	u.size = len(stored)
 	return t.take(u)
 }
@@ -142,7 +142,7 @@ func (t *transcript) put(u *utterance) error {
 		stored, names := t.r.Bytes(b)
 		if names = join(u.m.names(), names); names != nil {
 			t.names = join(t.names, names)
-			u.data = u.data.With("redacted", texts(names))
+			u.data = u.data.With("redacted", canon.Strings(names))
 		}
 		u.stored, u.m = stored, nil
 	}
@@ -150,35 +150,29 @@ func (t *transcript) put(u *utterance) error {
 	return t.x.Message(u.event, u.data, ledger.Content{Name: messageName, Type: messageType(u.op, u.stored), Bytes: u.stored})
 }
 
-// beatData is what the event of a ping or pong says beside its bytes: it came
-// before the message with that number.
-func beatData(dir string, before int64, op websocket.Opcode, after time.Duration) canon.Value {
-	name := "ping"
-	if op == websocket.Pong {
-		name = "pong"
-	}
-	return canon.Object(
-		canon.M("after", canon.Int(after.Nanoseconds())),
-		canon.M("before", canon.Int(before)),
-		canon.M("dir", canon.String(dir)),
-		canon.M("op", canon.String(name)),
-	)
-}
-
 // maxSizes bounds the parts of a message that are kept apart.
 const maxSizes = 1000
 
-// messageData is what the event of a message says beside its bytes.
-func messageData(dir string, seq int64, op websocket.Opcode, after time.Duration) canon.Value {
-	name := "text"
-	if op == websocket.Binary {
+// frameData is what the event of a message, ping or pong says beside its bytes.
+// The place is the number of a message, and for a ping or pong that of the
+// message that it came before.
+func frameData(dir string, place canon.Member, op websocket.Opcode, after time.Duration) canon.Value {
+	var name string
+	switch op {
+	case websocket.Binary:
 		name = "binary"
+	case websocket.Ping:
+		name = "ping"
+	case websocket.Pong:
+		name = "pong"
+	default:
+		name = "text"
 	}
 	return canon.Object(
 		canon.M("after", canon.Int(after.Nanoseconds())),
 		canon.M("dir", canon.String(dir)),
 		canon.M("op", canon.String(name)),
-		canon.M("seq", canon.Int(seq)),
+		place,
 	)
 }
 

@@ -1,14 +1,12 @@
 package capture_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
@@ -75,9 +73,7 @@ func talk(t *testing.T, base, path string, says ...string) (heard []string, end 
 	defer func() { _ = c.CloseNow() }()
 	heard = append(heard, g.header.Get("X-Session")+" "+c.Subprotocol())
 	read := func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		typ, b, err := c.Read(ctx)
+		typ, b, err := c.Read(t.Context())
 		if err != nil {
 			_ = errors.As(err, &end)
 			return false

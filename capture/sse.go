@@ -17,6 +17,8 @@ type overhearing struct {
 	data  []byte
 	heard []canon.Value
 	off   bool
+	// answered is set when the answer to a request came.
+	answered bool
 }
 
 // Bounds of what is overheard; beyond them the bytes are still recorded.
@@ -57,7 +59,9 @@ func (o *overhearing) end(line []byte) {
 	if len(line) > 0 || len(o.data) == 0 {
 		return
 	}
-	if m, ok := parseRPC(o.data); ok && m.batch == 0 && m.method != "" && len(o.heard) < maxHeard {
+	m, ok := parseRPC(o.data)
+	o.answered = o.answered || ok && m.batch == 0 && m.method == ""
+	if ok && m.batch == 0 && m.method != "" && len(o.heard) < maxHeard {
 		v := canon.Object(canon.M("method", canon.String(m.title())))
 		if !m.id.IsZero() {
 			v = v.With("asks", canon.Bool(true))

@@ -341,17 +341,13 @@ func (s *Standing) begin(ctx context.Context, run *standing) {
 }
 
 func (s *Standing) opening(run *standing) drive.Opening {
-	list := make([]canon.Value, len(s.ups))
-	for i := range s.ups {
-		list[i] = canon.Object(canon.M("name", canon.String(s.ups[i].Name)), canon.M("url", canon.String(s.ups[i].Address())))
-	}
 	return drive.Opening{
 		Engine: Engine, Mode: "record", Title: run.name,
 		Data: canon.Object(
 			canon.M("group", canon.Object(canon.M("by", canon.String(run.by)), canon.M("name", canon.String(run.name)))),
 			canon.M("setting", SettingAt(run.begun, "").Value()),
 			canon.M("sockets", canon.String(string(s.o.Sockets))),
-			canon.M("upstreams", canon.Array(list...)),
+			canon.M("upstreams", upstreamsValue(s.ups)),
 		),
 	}
 }

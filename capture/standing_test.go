@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/kernel/replay"
 )
@@ -169,45 +170,57 @@ func TestStandingProxyEndsRuns(t *testing.T) {
 	}
 }
 
-// A stop lets the answers end that are under way, and what cannot end is
-// recorded as broken off. Everything is sealed.
+// A stop lets the answers end that are under way, and what does not end in the
+// grace is recorded as broken off. Everything is sealed.
 func TestStandingProxyStops(t *testing.T) {
 	t.Parallel()
-	begun, release := make(chan struct{}, 2), make(chan struct{})
-	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprint(w, "data: 1\n\n")
-		_ = http.NewResponseController(w).Flush()
-		begun <- struct{}{}
-		if r.URL.Path == "/ends" {
-			<-release
-			fmt.Fprint(w, "data: 2\n\n")
-			return
-		}
-		<-r.Context().Done()
-	})
-	rig := newRig(t)
-	_, base, stop := rig.stand(capture.StandingOptions{Upstreams: []string{"openai=" + up.URL}, Grace: 300 * time.Millisecond})
-	answers := make(chan got, 2)
-	for _, path := range []string{"/ends", "/never"} {
-		go func() { answers <- send(t, "GET", base+"/openai"+path, "", capture.RunHeader, path[1:]) }()
-		<-begun
-	}
-	go func() { time.Sleep(50 * time.Millisecond); close(release) }()
-	stop()
-	for range 2 {
-		if a := <-answers; a.err == nil && !strings.HasSuffix(string(a.body), "data: 2\n\n") {
-			t.Errorf("a half answer that looks whole: %q", a.body)
-		}
-	}
-	sealed := rig.sealed()
-	for name, want := range map[string]string{"ends": "ok", "never": "interrupted"} {
-		if len(sealed[name]) != 1 {
-			t.Fatalf("sealed = %v", sealed)
-		}
-		if o := rig.outcomes(sealed[name][0])[0]; string(o.Status) != want {
-			t.Errorf("%s = %s, want %s", name, o.Status, want)
-		}
+	for _, test := range []struct {
+		name  string
+		grace time.Duration
+		ends  bool // once the proxy is stopping
+		want  effect.Status
+	}{
+		{"ends", time.Hour, true, effect.OK},
+		{"never", 50 * time.Millisecond, false, effect.Interrupted},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			begun, release := make(chan struct{}), make(chan struct{})
+			up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+				fmt.Fprint(w, "data: 1\n\n")
+				_ = http.NewResponseController(w).Flush()
+				close(begun)
+				select {
+				case <-release:
+					fmt.Fprint(w, "data: 2\n\n")
+				case <-r.Context().Done():
+				}
+			})
+			rig := newRig(t)
+			_, base, stop := rig.stand(capture.StandingOptions{Upstreams: []string{"openai=" + up.URL}, Grace: test.grace})
+			answer := make(chan got, 1)
+			go func() { answer <- send(t, "GET", base+"/openai/x", "", capture.RunHeader, test.name) }()
+			<-begun
+			stopped := make(chan struct{})
+			go func() { defer close(stopped); stop() }()
+			for send(t, "GET", base+"/", "").err == nil { // as long as it takes new requests, it does not stop yet
+				time.Sleep(time.Millisecond)
+			}
+			if test.ends {
+				close(release)
+			}
+			<-stopped
+			if a := <-answer; (a.err == nil) != test.ends || test.ends && string(a.body) != "data: 1\n\ndata: 2\n\n" {
+				t.Errorf("the answer = %q, %v; want it whole: %v", a.body, a.err, test.ends)
+			}
+			sealed := rig.sealed()
+			if len(sealed[test.name]) != 1 {
+				t.Fatalf("sealed = %v", sealed)
+			}
+			if o := rig.outcomes(sealed[test.name][0])[0]; o.Status != test.want {
+				t.Errorf("the outcome = %s, want %s", o.Status, test.want)
+			}
+		})
 	}
 }
 

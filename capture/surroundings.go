@@ -174,10 +174,10 @@ func (w *surroundings) close() {
 // declare says in the open of a run what surrounds its child.
 func (o *RunOptions) declare(data canon.Value) canon.Value {
 	if o.Proxy {
-		data = data.With("proxy", canon.Object(canon.M("intercept", texts(o.Intercept))))
+		data = data.With("proxy", canon.Object(canon.M("intercept", canon.Strings(o.Intercept))))
 	}
 	if len(o.Shims) > 0 {
-		data = data.With("shims", texts(o.Shims))
+		data = data.With("shims", canon.Strings(o.Shims))
 	}
 	return data
 }
@@ -263,8 +263,8 @@ func (w *surroundings) conditions(p *Proxy, r *ReplayOptions, j *Journal) *condi
 // report says the conditions in a report.
 func (c *conditions) report(r *replay.Report) {
 	v := canon.Object(
-		canon.M("level", canon.String(string(c.level))), canon.M("blocked", texts(c.blocked)), canon.M("not_blocked", texts(c.open)),
-		canon.M("set", texts(c.set)), canon.M("tools", texts(c.tools)),
+		canon.M("level", canon.String(string(c.level))), canon.M("blocked", canon.Strings(c.blocked)), canon.M("not_blocked", canon.Strings(c.open)),
+		canon.M("set", canon.Strings(c.set)), canon.M("tools", canon.Strings(c.tools)),
 	)
 	if len(c.denied) > 0 {
 		v = v.With("refused", hostsValue(c.denied))
@@ -273,7 +273,7 @@ func (c *conditions) report(r *replay.Report) {
 		v = v.With("tunnelled", hostsValue(c.passed))
 	}
 	if len(c.changes) > 0 {
-		v = v.With("changed", texts(c.changes))
+		v = v.With("changed", canon.Strings(c.changes))
 	}
 	r.Detail = v
 	r.Remarks = append(r.Remarks, "level: "+string(c.level))

@@ -56,7 +56,7 @@ func proxiedMain() int {
 		fmt.Println(resp.StatusCode, string(b), err)
 	}
 	if at := os.Getenv("DIAL"); at != "" {
-		conn, err := net.DialTimeout("tcp", at, time.Second)
+		conn, err := net.DialTimeout("tcp", at, time.Minute)
 		if err == nil {
 			_ = conn.Close()
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
@@ -84,6 +85,13 @@ type Upstream struct {
 	Provider string   // one of [Clients], or empty
 	URL      *url.URL // without fragment; its path is what clients begin theirs with
 	Vars     []Variable
+}
+
+// upstreamsValue returns upstreams as the open of a run lists them.
+func upstreamsValue(ups []Upstream) canon.Value {
+	return canon.ArrayOf(ups, func(u Upstream) canon.Value {
+		return canon.Object(canon.M("name", canon.String(u.Name)), canon.M("url", canon.String(u.Address())))
+	})
 }
 
 // Address returns what stands in ledgers and reports: the URL without user,

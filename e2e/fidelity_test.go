@@ -38,7 +38,7 @@ func asked() map[string][]string {
 // curlScript plays one scenario with curl, which tries again by itself.
 const curlScript = `set -u
 ask() {
-	curl -sS --fail-with-body --max-time 30 --retry 3 --retry-delay 1 "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' "$@"
+	curl -sS --fail-with-body --max-time 100 --retry 3 --retry-delay 1 "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' "$@"
 	echo "curl: $?"
 }
 body() { printf '{"model":"e2e-1","stream":%s,"messages":[{"role":"user","content":"%s"}]}' "$1" "$2"; }

@@ -27,7 +27,7 @@ var nodeScenarios = []string{
 func clients() []client {
 	curl := `set -u
 ask() {
-	curl -sSi --max-time 20 "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' "$@"
+	curl -sSi --max-time 100 "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' "$@"
 	case $? in
 	18|56) echo "curl: broken off" ;; # an early end or a reset
 	0) echo "curl: done" ;;
@@ -47,7 +47,7 @@ curl -sSi "$OPENAI_BASE_URL/models?limit=1&after=a%2Fb"; echo "curl: $?"
 curl -sSI "$OPENAI_BASE_URL/models"; echo "curl: $?"
 `
 	odd := `set -u
-get() { curl -sSi --max-time 20 -H 'X-Mine: a  b' "$@" >answer; echo "curl: $?"; head -c 600 answer | tr -c '[:print:]\n' '?'; sha256sum answer; }
+get() { curl -sSi --max-time 100 -H 'X-Mine: a  b' "$@" >answer; echo "curl: $?"; head -c 600 answer | tr -c '[:print:]\n' '?'; sha256sum answer; }
 u=$OPENAI_BASE_URL
 for status in 200 201 202 204 301 302 304 307 400 401 404 418 422 429 500 503 529; do get "$u/status/$status"; done
 for size in 0 1 262143 262144 262145 3000000; do get "$u/large/$size"; get "$u/long/$size"; done

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -25,21 +26,14 @@ func startS3(t *testing.T) (endpoint string) {
 	if err := setUp("go", "build", "-o", program, "github.com/versity/versitygw/cmd/versitygw"); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
+	socket := filepath.Join(dir, "s3.sock")
 	for _, d := range []string{"objects", "versions"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), program, "-q", "-p", address, "posix", "--versioning-dir", filepath.Join(dir, "versions"), filepath.Join(dir, "objects"))
+	cmd := exec.CommandContext(t.Context(), program, "-q", "-p", socket, "posix", "--versioning-dir", filepath.Join(dir, "versions"), filepath.Join(dir, "objects"))
 	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+s3Access, "ROOT_SECRET_KEY="+s3Secret)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -53,15 +47,47 @@ func startS3(t *testing.T) (endpoint string) {
 			t.Logf("the service said:\n%s", clip(log.String()))
 		}
 	})
-	for range 300 {
-		if c, err := net.DialTimeout("tcp", address, time.Second); err == nil {
+	for end := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
+		if c, err := net.Dial("unix", socket); err == nil {
 			_ = c.Close()
-			return "http://" + address
+			break
 		}
-		time.Sleep(100 * time.Millisecond)
+		if time.Now().After(end) {
+			t.Fatal("the service does not answer")
+		}
 	}
-	t.Fatal("the service does not answer")
-	return ""
+	// The service takes no port that is open already, and one that is free now
+	// may be taken before it has started: the port is of this process.
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go passOn(c, socket)
+		}
+	}()
+	return "http://" + l.Addr().String()
+}
+
+// passOn gives what comes over a connection to a socket, and back.
+func passOn(c net.Conn, socket string) {
+	defer c.Close()
+	to, err := net.Dial("unix", socket)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	go func() {
+		_, _ = io.Copy(to, c)
+		_ = to.(*net.UnixConn).CloseWrite()
+	}()
+	_, _ = io.Copy(c, to)
 }
 
 // TestS3 runs the suite of package s3blob, which the tests of the module run

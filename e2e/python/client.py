@@ -22,7 +22,7 @@ def post(body):
     )
     for left in reversed(range(4)):
         try:
-            return urllib.request.urlopen(request, timeout=30)
+            return urllib.request.urlopen(request, timeout=100)
         except urllib.error.HTTPError as error:
             if left == 0 or error.code < 500 and error.code != 429:
                 raise

@@ -163,7 +163,7 @@ func (e APTEvent) Value() canon.Value {
 		canon.M("node_id", canon.String(e.Node)),
 		canon.M("payload", e.payload()),
 		canon.M("timestamp_seeded", canon.String(e.Stamp.At.String())),
-		canon.M("trace_id", textValue(e.TraceID)))
+		canon.M("trace_id", canon.Text(e.TraceID).OrNull()))
 }
 
 func (e APTEvent) payload() canon.Value {
@@ -186,7 +186,7 @@ func (e APTEvent) payload() canon.Value {
 			canon.M("act", canon.String(p.Override.Act)),
 			canon.M("new_apt", p.Override.APT.Value()),
 			canon.M("reason", canon.String(p.Override.Reason)),
-			canon.M("status", textValue(string(p.Override.Status))))
+			canon.M("status", canon.Text(string(p.Override.Status)).OrNull()))
 	}
 }
 

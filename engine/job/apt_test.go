@@ -32,10 +32,10 @@ func TestTrustMovesAsTheVectorsSay(t *testing.T) {
 		t.Fatal("no vectors")
 	}
 	for _, c := range file.Sequences {
-		seq := job.NewSequence("seed-0001", 0)
+		stamp := stamps("seed-0001")
 		s := selfRep(t, job.StandardTrust(), []job.Node{agent(t, "a", c.Start.String())})
 		for i, step := range c.Steps {
-			e := job.APTEvent{Stamp: seq.Take(step.Event), Seed: "seed-0001", Node: "agent:a_v1", Type: step.Event, Payload: job.Payload{Good: true}}
+			e := job.APTEvent{Stamp: stamp(step.Event), Seed: "seed-0001", Node: "agent:a_v1", Type: step.Event, Payload: job.Payload{Good: true}}
 			next, row, err := s.Apply(e)
 			want := job.Row{EventID: e.Stamp.ID, Before: nano(t, step.Before), After: nano(t, step.After)}
 			if err != nil || row != want {
@@ -119,7 +119,7 @@ func TestTrustIsAFoldOfTheStoredEvents(t *testing.T) {
 	t.Parallel()
 	types := []string{job.CouncilApproval, job.GroundTruthLabel, job.AgentTimeout, job.AgentException, job.OperationalNote, job.UserFeedback}
 	rapid.Check(t, func(rt *rapid.T) {
-		seq := job.NewSequence("seed-0100", 0)
+		stamp := stamps("seed-0100")
 		var events []job.APTEvent
 		for range rapid.IntRange(1, 20).Draw(rt, "events") {
 			e := job.APTEvent{
@@ -127,7 +127,7 @@ func TestTrustIsAFoldOfTheStoredEvents(t *testing.T) {
 				Type:    rapid.SampledFrom(types).Draw(rt, "type"),
 				Payload: job.Payload{Good: rapid.Bool().Draw(rt, "good")},
 			}
-			e.Stamp = seq.Take(e.Type)
+			e.Stamp = stamp(e.Type)
 			if e.Type == job.AgentException {
 				e.Payload.ErrorCode = "AGENT_ERROR"
 			}

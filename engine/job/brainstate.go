@@ -182,14 +182,14 @@ func (s BrainState) clone() BrainState {
 func (s BrainState) Value() canon.Value {
 	return canon.Object(
 		canon.M("CWM", s.Context.value()),
-		canon.M("WM", array(s.Working, Memory.value)),
+		canon.M("WM", canon.ArrayOf(s.Working, Memory.value)),
 		canon.M("attention", s.Attend.value()),
 		canon.M("brainstate_id", canon.String(s.ID())),
 		canon.M("cwm_stale", canon.Bool(s.Stale)),
-		canon.M("goals", array(s.Goals, Goal.value)),
+		canon.M("goals", canon.ArrayOf(s.Goals, Goal.value)),
 		canon.M("job_seed", canon.String(string(s.Seed))),
 		canon.M("last_updated", canon.String(s.Updated.String())),
-		canon.M("recent_failures", array(s.Failures, Failure.value)),
+		canon.M("recent_failures", canon.ArrayOf(s.Failures, Failure.value)),
 		canon.M("resource_budget", canon.Object(
 			canon.M("max_depth_allowed", canon.Int(s.Budget.MaxDepth)),
 			canon.M("token_budget", canon.Int(s.Budget.Tokens)),
@@ -199,15 +199,6 @@ func (s BrainState) Value() canon.Value {
 		canon.M("timestamp", canon.String(s.Created.String())),
 		canon.M("wm_counter", canon.Int(s.Counter)),
 	)
-}
-
-// array returns the list of the values of elems.
-func array[T any](elems []T, value func(T) canon.Value) canon.Value {
-	out := make([]canon.Value, len(elems))
-	for i, e := range elems {
-		out[i] = value(e)
-	}
-	return canon.Array(out...)
 }
 
 func (a Attention) value() canon.Value {
@@ -238,7 +229,7 @@ func (g Goal) value() canon.Value {
 func (m Memory) value() canon.Value {
 	return canon.Object(
 		canon.M("created_at_tick", canon.Int(m.CreatedAt)),
-		canon.M("referenced_at", array(m.ReferencedAt, canon.Int)),
+		canon.M("referenced_at", canon.ArrayOf(m.ReferencedAt, canon.Int)),
 		canon.M("references", canon.Int(m.References)),
 		canon.M("ttl_ticks", canon.Int(m.TTL)),
 		canon.M("type", canon.String(string(m.Type))),
@@ -262,7 +253,7 @@ func (c Consolidated) value() canon.Value {
 func (c Context) value() canon.Value {
 	return canon.Object(
 		canon.M("cwm_id", canon.String(c.ID)),
-		canon.M("items", array(c.Items, Consolidated.value)),
+		canon.M("items", canon.ArrayOf(c.Items, Consolidated.value)),
 		canon.M("tokens_used", canon.Int(c.Tokens)),
 		canon.M("topic", canon.String(c.Topic)),
 	)

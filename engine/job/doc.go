@@ -20,8 +20,9 @@
 // # Names and order
 //
 // Events, snapshots and memories are named by the formulas of the document
-// ([EventID], [SnapshotID], …). A [Sequence] numbers the events of a job; that
-// number, and never an instant, is their order.
+// ([EventID], [SnapshotID], …). The events of a job are numbered from 0 without
+// gaps, whatever their type ([Stamp]); that number, and never an instant, is
+// their order.
 //
 // # A run
 //

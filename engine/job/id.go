@@ -70,26 +70,3 @@ func (s Stamp) Check(seed det.Seed, eventType string) error {
 	}
 	return nil
 }
-
-// Sequence is the seed of a job and its monotonic counter (M-39). Each event
-// takes the next index, whatever its type, so that an event that is missing
-// leaves a gap. Jobs do not share one: the same seed in two jobs gives the same
-// stamps.
-type Sequence struct {
-	seed det.Seed
-	next int64
-}
-
-// NewSequence returns the sequence of a seed that continues at an index: 0, or
-// the number of events so far.
-func NewSequence(seed det.Seed, next int64) Sequence { return Sequence{seed, next} }
-
-// Next returns the index that the next event takes.
-func (s *Sequence) Next() int64 { return s.next }
-
-// Take stamps the next event.
-func (s *Sequence) Take(eventType string) Stamp {
-	stamp := NewStamp(s.seed, s.next, eventType)
-	s.next++
-	return stamp
-}

@@ -46,40 +46,31 @@ func TestIDsAreTheWrittenFormulas(t *testing.T) {
 	}
 }
 
-// spec: M-39
-func TestEventsAreNumberedDenselyWhateverTheirType(t *testing.T) {
-	t.Parallel()
-	seq := job.NewSequence("seed-0001", 0)
-	for i, typ := range []string{"ROUTER_DECISION", "AGENT_TIMEOUT", "ROUTER_DECISION", "COUNCIL_VOTE"} {
-		got := seq.Take(typ)
-		if got.Index != int64(i) || got.ID != job.EventID("seed-0001", int64(i), typ) {
-			t.Errorf("Take(%s) = %+v, want index %d and the id of it", typ, got, i)
-		}
-		if err := got.Check("seed-0001", typ); err != nil {
-			t.Errorf("Check(%+v) = %v, want nil", got, err)
-		}
-	}
-	if got := seq.Next(); got != 4 {
-		t.Errorf("Next() = %d, want 4", got)
+// stamps returns what stamps one event after another, as a job does.
+func stamps(seed det.Seed) func(eventType string) job.Stamp {
+	var next int64
+	return func(eventType string) job.Stamp {
+		next++
+		return job.NewStamp(seed, next-1, eventType)
 	}
 }
 
-func TestTwoJobsWithOneSeedStampAlike(t *testing.T) {
+// spec: M-39
+func TestEventsAreNumberedDenselyWhateverTheirType(t *testing.T) {
 	t.Parallel()
-	a, b := job.NewSequence("seed-0001", 0), job.NewSequence("seed-0001", 0)
-	var first, second []job.Stamp
-	for range 5 { // in turn, as two jobs in parallel would
-		first = append(first, a.Take("X"))
-		second = append(second, b.Take("X"))
-	}
-	for i := range first {
-		if first[i] != second[i] {
-			t.Errorf("stamp %d = %+v and %+v, want the same", i, first[i], second[i])
+	r := newRig(t)
+	r.fails(alpha, job.ErrAgentTimeout)
+	r.says(beta, text("from beta"))
+	l := r.start(r.plan(nil)).log()
+	types := map[string]bool{}
+	for i, e := range l.Events {
+		types[e.Type] = true
+		if want := job.NewStamp(l.Seed, int64(i), e.Type); e.Index != want.Index || e.ID != want.ID {
+			t.Errorf("event %d, of type %s, has the index %d and the id %s, want %s", i, e.Type, e.Index, e.ID, want.ID)
 		}
 	}
-	resumed := job.NewSequence("seed-0001", 4)
-	if got := resumed.Take("X"); got != first[4] {
-		t.Errorf("Take after resuming = %+v, want %+v", got, first[4])
+	if len(types) < 4 {
+		t.Errorf("the job has events of the types %v, want more of them", types)
 	}
 }
 

@@ -80,7 +80,7 @@ func (it Iteration) Value() canon.Value {
 	return canon.Object(
 		canon.M("agent_output", output),
 		canon.M("agent_output_digest", digest),
-		canon.M("agent_output_id", textValue(it.OutputID)),
+		canon.M("agent_output_id", canon.Text(it.OutputID).OrNull()),
 		canon.M("failures", canon.Strings(it.Failures)),
 		canon.M("iteration", canon.Int(it.Number)),
 		canon.M("iteration_id", canon.String(it.ID)),
@@ -114,7 +114,7 @@ func readIteration(r record, v canon.Value) Iteration {
 func (l *Log) snapshotMembers() []canon.Member {
 	members := make([]canon.Member, len(kinds))
 	for i, k := range kinds {
-		members[i] = canon.M(k.Field(), textValue(l.Snapshots[i]))
+		members[i] = canon.M(k.Field(), canon.Text(l.Snapshots[i]).OrNull())
 	}
 	return members
 }
@@ -126,21 +126,21 @@ func (l *Log) signed() canon.Value {
 			canon.M("brainstate", canon.String(l.Ends.Brain)),
 			canon.M("selfrep", canon.String(l.Ends.SelfRep)),
 			canon.M("semantic", canon.String(l.Ends.Semantic)))),
-		canon.M("error", textValue(l.Error)),
-		canon.M("event_refs", array(l.Events, EventRef.value)),
+		canon.M("error", canon.Text(l.Error).OrNull()),
+		canon.M("event_refs", canon.ArrayOf(l.Events, EventRef.value)),
 		canon.M("final_answer", canon.String(l.Final)),
 		canon.M("generator", canon.String(l.Generator)),
-		canon.M("iteration_trace", array(l.Iterations, Iteration.Value)),
+		canon.M("iteration_trace", canon.ArrayOf(l.Iterations, Iteration.Value)),
 		canon.M("job_id", canon.String(l.JobID)),
 		canon.M("job_seed", canon.String(string(l.Seed))),
 		canon.M("key_id", canon.String(l.KeyID)),
 		canon.M("log_id", canon.String(LogID(l.Seed))),
-		canon.M("memory_writes", array(l.Writes, Write.value)),
+		canon.M("memory_writes", canon.ArrayOf(l.Writes, Write.value)),
 		canon.M("missing", canon.Strings(l.Missing)),
 		canon.M("premise", l.value()),
 		canon.M("profile", canon.String(string(l.Profile))),
 		canon.M("replayable", canon.Bool(l.Replayable)),
-		canon.M("rng_draws", array(l.Draws, drawValue)),
+		canon.M("rng_draws", canon.ArrayOf(l.Draws, drawValue)),
 		canon.M("schema_version", canon.String(l.Version)),
 		canon.M("warnings", canon.Strings(l.Warnings)))...)
 }
@@ -294,7 +294,7 @@ func (p Premise) value() canon.Value {
 	}
 	return canon.Object(
 		canon.M("candidate_list", canon.Strings(p.Candidates)),
-		canon.M("episodes", array(p.Episodes.rows, Episode.Value)),
+		canon.M("episodes", canon.ArrayOf(p.Episodes.rows, Episode.Value)),
 		canon.M("goal", canon.Object(
 			canon.M("heuristic_score", p.Goal.Heuristic.Value()),
 			canon.M("metadata", metadata),
@@ -304,8 +304,8 @@ func (p Premise) value() canon.Value {
 		canon.M("roles", canon.Strings(p.Roles)),
 		canon.M("roster", p.Roster.Value()),
 		canon.M("semantic", p.Semantic.Value()),
-		canon.M("tenant", textValue(p.Tenant)),
-		canon.M("user_id", textValue(p.User)))
+		canon.M("tenant", canon.Text(p.Tenant).OrNull()),
+		canon.M("user_id", canon.Text(p.User).OrNull()))
 }
 
 func parsePremise(v canon.Value) (Premise, error) {

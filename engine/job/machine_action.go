@@ -33,7 +33,7 @@ func (m *Machine) writeFailed(request string, why error) error {
 		key = "" // it might be anything
 	}
 	return m.emit(EventWriteFail, canon.Object(
-		canon.M("code", canon.String(fault.CodeOf(why).Error())), canon.M("key", canon.String(key)), canon.M("request_id", textValue(request))))
+		canon.M("code", canon.String(fault.CodeOf(why).Error())), canon.M("key", canon.String(key)), canon.M("request_id", canon.Text(request).OrNull())))
 }
 
 // request makes an action wait for approval.

@@ -74,12 +74,12 @@ func (s *state) asks(routed RouteOutput, tries int64) question {
 		// The query and what the job remembers about it, all of it redacted.
 		input: canon.Object(
 			canon.M("action", canon.String(routed.Action)),
-			canon.M("context", array(b.Context.Items, Consolidated.value)),
-			canon.M("episodes", array(s.Episodes.Query(Query{Text: s.Query}), Ranked.Value)),
+			canon.M("context", canon.ArrayOf(b.Context.Items, Consolidated.value)),
+			canon.M("episodes", canon.ArrayOf(s.Episodes.Query(Query{Text: s.Query}), Ranked.Value)),
 			canon.M("job_id", canon.String(s.JobID)),
 			canon.M("query_text", canon.String(s.Query)),
 			canon.M("sem_snapshot_hash", canon.String(s.Semantic.Hash())),
-			canon.M("working_memory", array(b.Working, Memory.value))),
+			canon.M("working_memory", canon.ArrayOf(b.Working, Memory.value))),
 	}
 	if len(s.reads) > 0 {
 		q.input = q.input.With("semantic", canon.Array(s.reads...))

@@ -123,7 +123,7 @@ func (m *Machine) close(tag string) error {
 		Kind: ledger.KindResult,
 		Body: canon.Object(
 			canon.M("data", canon.Object(
-				canon.M("error", textValue(l.Error)),
+				canon.M("error", canon.Text(l.Error).OrNull()),
 				canon.M("job_id", canon.String(l.JobID)),
 				canon.M("log_id", canon.String(LogID(l.Seed))),
 				canon.M("missing", canon.Strings(slices.Clone(l.Missing))),

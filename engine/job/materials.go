@@ -140,7 +140,7 @@ func Diff(recorded, replayed canon.Value) canon.Value {
 // Differences writes differences as [Diff] does: what was recorded is their A.
 func Differences(list []canon.Difference) canon.Value {
 	return canon.Object(
-		canon.M("differences", array(list, func(d canon.Difference) canon.Value {
+		canon.M("differences", canon.ArrayOf(list, func(d canon.Difference) canon.Value {
 			return canon.Object(canon.M("pointer", canon.String(d.Pointer)), canon.M("recorded", d.A), canon.M("replayed", d.B))
 		})),
 		canon.M("profile", canon.String(string(canon.MACEFixed9))))

@@ -88,7 +88,7 @@ func (e Episode) Value() canon.Value {
 	return canon.Object(
 		canon.M("created_seeded_ts", canon.String(e.At.String())),
 		canon.M("episodic_id", canon.String(e.ID)),
-		canon.M("evidence", array(e.Evidence, Evidence.value)),
+		canon.M("evidence", canon.ArrayOf(e.Evidence, Evidence.value)),
 		canon.M("job_seed", canon.String(string(e.Seed))),
 		canon.M("payload", e.Payload),
 		canon.M("provenance", canon.Object(
@@ -244,7 +244,7 @@ type Ranked struct {
 func (r Ranked) Value() canon.Value {
 	return canon.Object(
 		canon.M("episodic_id", canon.String(r.Episode.ID)),
-		canon.M("evidence", array(r.Episode.Evidence, Evidence.value)),
+		canon.M("evidence", canon.ArrayOf(r.Episode.Evidence, Evidence.value)),
 		canon.M("score", r.Score.Value()),
 		canon.M("summary", canon.String(r.Episode.Summary)),
 	)

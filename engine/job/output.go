@@ -136,7 +136,7 @@ func (o AgentOutput) Value() canon.Value {
 		canon.M("confidence", o.Confidence.Value()),
 		canon.M("deliverable", canon.Bool(o.Deliverable)),
 		canon.M("references", canon.Strings(o.Reference)),
-		canon.M("requests", array(o.Requests, func(q MemoryRequest) canon.Value {
+		canon.M("requests", canon.ArrayOf(o.Requests, func(q MemoryRequest) canon.Value {
 			v := canon.Object(canon.M("action", canon.String(q.Action)), canon.M("justification", canon.String(q.Justification)), canon.M("key", canon.String(q.Key)))
 			if q.Action == ActionPromote {
 				return v.With("episodic_id", canon.String(q.Episode))
@@ -145,11 +145,11 @@ func (o AgentOutput) Value() canon.Value {
 		})),
 		canon.M("text", canon.String(o.Text)),
 		canon.M("tokens_used", canon.Int(o.Tokens)),
-		canon.M("wm_inserts", array(o.Insert, NewMemory.value)))
+		canon.M("wm_inserts", canon.ArrayOf(o.Insert, NewMemory.value)))
 	if len(o.Reads) == 0 {
 		return v
 	}
-	return v.With("reads", array(o.Reads, MemoryRead.value))
+	return v.With("reads", canon.ArrayOf(o.Reads, MemoryRead.value))
 }
 
 // parseKept reads an output as it is kept: the canonical bytes of
@@ -184,15 +184,15 @@ func contentOf(contents []ledger.Content, name string) []byte {
 // numbers of anything.
 func (o AgentOutput) texts() canon.Value {
 	v := canon.Object(
-		canon.M("requests", array(o.Requests, func(q MemoryRequest) canon.Value {
+		canon.M("requests", canon.ArrayOf(o.Requests, func(q MemoryRequest) canon.Value {
 			return canon.Object(canon.M("justification", canon.String(q.Justification)), canon.M("key", canon.String(q.Key)), canon.M("value", q.Value))
 		})),
 		canon.M("text", canon.String(o.Text)),
-		canon.M("wm_inserts", array(o.Insert, func(m NewMemory) canon.Value { return m.Value })))
+		canon.M("wm_inserts", canon.ArrayOf(o.Insert, func(m NewMemory) canon.Value { return m.Value })))
 	if len(o.Reads) == 0 {
 		return v
 	}
-	return v.With("reads", array(o.Reads, func(q MemoryRead) canon.Value { return canon.String(q.Key + q.Prefix) }))
+	return v.With("reads", canon.ArrayOf(o.Reads, func(q MemoryRead) canon.Value { return canon.String(q.Key + q.Prefix) }))
 }
 
 // withTexts returns o with what became of [AgentOutput.texts].

@@ -30,7 +30,7 @@ func (o Override) Value() canon.Value {
 	return canon.Object(
 		canon.M("new_apt", canon.String(o.APT.String())),
 		canon.M("reason", canon.String(o.Reason)),
-		canon.M("status", textValue(string(o.Status))))
+		canon.M("status", canon.Text(string(o.Status)).OrNull()))
 }
 
 // ParseOverride reads what [Override.Value] writes and nothing else. It refuses

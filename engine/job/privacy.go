@@ -102,7 +102,7 @@ func NewPrivacy(rules PrivacyRules, categories ...Category) (Privacy, error) {
 	)
 	if len(rules.Safety) > 0 {
 		safety := slices.SortedFunc(slices.Values(rules.Safety), func(a, b SafetyRule) int { return strings.Compare(a.ID, b.ID) })
-		v = v.With("safety_rules", array(safety, SafetyRule.value))
+		v = v.With("safety_rules", canon.ArrayOf(safety, SafetyRule.value))
 	}
 	return ParsePrivacy(v)
 }
@@ -110,7 +110,7 @@ func NewPrivacy(rules PrivacyRules, categories ...Category) (Privacy, error) {
 // Value returns the content as the snapshot holds it.
 func (p Privacy) Value() canon.Value {
 	v := canon.Object(
-		canon.M("categories", array(p.categories, Category.value)),
+		canon.M("categories", canon.ArrayOf(p.categories, Category.value)),
 		canon.M("persist_external_outputs", canon.Bool(p.persistOutputs)),
 		canon.M("persistent_consents", canon.Bool(p.allowPersistent)),
 		canon.M("retention_days", canon.Int(p.retentionDays)),
@@ -119,7 +119,7 @@ func (p Privacy) Value() canon.Value {
 	if len(p.safety) == 0 {
 		return v
 	}
-	return v.With("safety_rules", array(p.safety, SafetyRule.value))
+	return v.With("safety_rules", canon.ArrayOf(p.safety, SafetyRule.value))
 }
 
 // PersistOutputs reports whether outputs of external systems are to be kept.
@@ -277,7 +277,7 @@ type Handled struct {
 // and types, never what was found.
 func (h Handled) Event() canon.Value {
 	return canon.Object(
-		canon.M("redactions", array(h.Redactions, Redaction.value)),
+		canon.M("redactions", canon.ArrayOf(h.Redactions, Redaction.value)),
 		canon.M("status", canon.String(string(h.Status))),
 	)
 }

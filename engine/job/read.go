@@ -75,11 +75,3 @@ func (r record) set(name string) []string {
 	}
 	return out
 }
-
-// textValue returns a text, or null for none.
-func textValue(s string) canon.Value {
-	if s == "" {
-		return canon.Null()
-	}
-	return canon.String(s)
-}

@@ -159,12 +159,12 @@ func (s Step) Value() canon.Value {
 	return canon.Object(
 		canon.M("code", code),
 		canon.M("diff", diff),
-		canon.M("expected", textValue(s.Expected)),
-		canon.M("found", textValue(s.Found)),
-		canon.M("note", textValue(s.Note)),
+		canon.M("expected", canon.Text(s.Expected).OrNull()),
+		canon.M("found", canon.Text(s.Found).OrNull()),
+		canon.M("note", canon.Text(s.Note).OrNull()),
 		canon.M("ok", canon.Bool(s.OK())),
 		canon.M("step", canon.String(s.Name)),
-		canon.M("subject", textValue(s.Subject)))
+		canon.M("subject", canon.Text(s.Subject).OrNull()))
 }
 
 // Result is what a replay has found. It is there after an error too, as far as
@@ -195,7 +195,7 @@ func (r *Result) Value() canon.Value {
 	return canon.Object(
 		canon.M("authoritative", canon.Bool(r.Authoritative)),
 		canon.M("code", code),
-		canon.M("divergences", array(r.Divergences, func(d Divergence) canon.Value { return d.Value(r.Seed) })),
+		canon.M("divergences", canon.ArrayOf(r.Divergences, func(d Divergence) canon.Value { return d.Value(r.Seed) })),
 		canon.M("final_answer", canon.String(r.Final)),
 		canon.M("force_halt", canon.Bool(r.Halt)),
 		canon.M("iterations", canon.Int(r.Iterations)),

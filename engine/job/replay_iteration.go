@@ -453,9 +453,9 @@ func (r *replayer) ended(s *state) error {
 		what          string
 		recorded, now canon.Value
 	}{
-		{"rng_draws", array(r.log.Draws, drawValue), array(s.draws(), drawValue)},
-		{"memory_writes", array(r.log.Writes, Write.value), array(s.wrote, Write.value)},
-		{"error", textValue(r.log.Error), textValue(s.failure())},
+		{"rng_draws", canon.ArrayOf(r.log.Draws, drawValue), canon.ArrayOf(s.draws(), drawValue)},
+		{"memory_writes", canon.ArrayOf(r.log.Writes, Write.value), canon.ArrayOf(s.wrote, Write.value)},
+		{"error", canon.Text(r.log.Error).OrNull(), canon.Text(s.failure()).OrNull()},
 	} {
 		st := Step{Name: c.what, Subject: r.log.JobID}
 		if !c.recorded.Equal(c.now) {

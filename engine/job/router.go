@@ -409,20 +409,20 @@ func (o RouteOutput) Value() canon.Value {
 	steps := make([]canon.Value, len(o.Trace))
 	for i, s := range o.Trace {
 		steps[i] = canon.Object(
-			canon.M("node_id", textValue(s.Node)),
+			canon.M("node_id", canon.Text(s.Node).OrNull()),
 			canon.M("reason", canon.String(s.Reason)),
 			canon.M("step", canon.String(s.Step)))
 	}
 	return canon.Object(
 		canon.M("action", canon.String(o.Action)),
 		canon.M("depth", canon.Int(o.Depth)),
-		canon.M("error", textValue(o.Error)),
+		canon.M("error", canon.Text(o.Error).OrNull()),
 		canon.M("ordered_candidates", canon.Array(candidates...)),
-		canon.M("reason_tag", textValue(o.ReasonTag)),
+		canon.M("reason_tag", canon.Text(o.ReasonTag).OrNull()),
 		canon.M("requires_action_request", canon.Bool(o.Approval)),
 		canon.M("route_trace", canon.Array(steps...)),
 		canon.M("router_snapshot_id", canon.String(o.RouterID)),
-		canon.M("selected_agent", textValue(o.Selected)),
+		canon.M("selected_agent", canon.Text(o.Selected).OrNull()),
 		canon.M("token_budget", canon.Int(o.Tokens)),
 		canon.M("trace_id", canon.String(o.TraceID)))
 }

@@ -105,7 +105,7 @@ func (c *RouterConfig) Value() canon.Value {
 	return canon.Object(
 		canon.M("access", canon.Array(access...)),
 		canon.M("default_action", canon.String(c.DefaultAction)),
-		canon.M("fallback_agent", textValue(c.Fallback)),
+		canon.M("fallback_agent", canon.Text(c.Fallback).OrNull()),
 		canon.M("high_risk_actions", canon.Strings(c.HighRisk)),
 		canon.M("intents", canon.Array(intents...)),
 		canon.M("min_availability", c.MinAvailability.Value()),

@@ -399,7 +399,7 @@ func (s SelfRep) nodeValue(n Node) canon.Value {
 			canon.M("registered_at", canon.String(n.RegisteredAt.String())),
 			canon.M("registered_by", canon.String(n.RegisteredBy)))),
 		canon.M("status", canon.String(string(n.Status))),
-		canon.M("status_reason", textValue(n.StatusReason)),
+		canon.M("status_reason", canon.Text(n.StatusReason).OrNull()),
 		canon.M("type", canon.String(n.Type)),
 		canon.M("version", canon.String(n.Version)))
 }

@@ -43,11 +43,11 @@ func node(t testing.TB, s job.SelfRep, id string) job.Node {
 // before a type makes it a bad vote or label.
 func script(t testing.TB, s job.SelfRep, types ...string) job.SelfRep {
 	t.Helper()
-	seq := job.NewSequence("seed-0001", 0)
+	stamp := stamps("seed-0001")
 	for _, typ := range types {
 		typ, bad := strings.CutPrefix(typ, "-")
 		e := job.APTEvent{Seed: "seed-0001", Node: "agent:a_v1", Type: typ, Payload: job.Payload{Good: !bad}}
-		e.Stamp = seq.Take(typ)
+		e.Stamp = stamp(typ)
 		next, _, err := s.Apply(e)
 		if err != nil {
 			t.Fatal(err)

@@ -85,7 +85,7 @@ func (s Semantic) Search(prefix string) iter.Seq[Fact] {
 // its timestamp_seeded. The document lists these three parts and joins them
 // without a mark; here two memories have one hash only if they are equal.
 func (s Semantic) Hash() string {
-	b, err := canon.Encode(array(s.facts, func(f Fact) canon.Value {
+	b, err := canon.Encode(canon.ArrayOf(s.facts, func(f Fact) canon.Value {
 		return canon.Array(canon.String(f.Key), f.Value, canon.String(f.At.String()))
 	}), canon.MACEFixed9)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s Semantic) Hash() string {
 // Value returns the memory as snapshots hold it.
 func (s Semantic) Value() canon.Value {
 	return canon.Object(
-		canon.M("facts", array(s.facts, Fact.value)),
+		canon.M("facts", canon.ArrayOf(s.facts, Fact.value)),
 		canon.M("promotions", canon.Strings(s.promotions)),
 		canon.M("sem_snapshot_hash", canon.String(s.Hash())),
 	)

@@ -356,7 +356,7 @@ func (s Set) Check(keys ...Key) error {
 func (s Set) Members() []canon.Member {
 	members := make([]canon.Member, len(kinds))
 	for i, k := range kinds {
-		members[i] = canon.M(k.Field(), textValue(s.held[i].ID))
+		members[i] = canon.M(k.Field(), canon.Text(s.held[i].ID).OrNull())
 	}
 	return members
 }

@@ -89,12 +89,12 @@ func (s *Spec) Value() canon.Value {
 		metadata = canon.Object()
 	}
 	return canon.Object(
-		canon.M("agents", array(s.Agents, func(a Agent) canon.Value {
+		canon.M("agents", canon.ArrayOf(s.Agents, func(a Agent) canon.Value {
 			return canon.Object(canon.M("node_id", canon.String(a.Node)), canon.M("transport", a.Transport))
 		})),
 		canon.M("candidate_list", canon.Strings(s.Candidates)),
-		canon.M("consents", array(s.Consents, Consent.Value)),
-		canon.M("episodes", array(s.Episodes.rows, Episode.Value)),
+		canon.M("consents", canon.ArrayOf(s.Consents, Consent.Value)),
+		canon.M("episodes", canon.ArrayOf(s.Episodes.rows, Episode.Value)),
 		canon.M("goal", canon.Object(
 			canon.M("heuristic_score", s.Goal.Heuristic.Value()),
 			canon.M("metadata", metadata),
@@ -108,8 +108,8 @@ func (s *Spec) Value() canon.Value {
 		canon.M("roster", s.Roster.Value()),
 		canon.M("semantic", s.Semantic.Value()),
 		canon.M("strict", canon.Bool(s.Strict)),
-		canon.M("tenant", textValue(s.Tenant)),
-		canon.M("user_id", textValue(s.User)))
+		canon.M("tenant", canon.Text(s.Tenant).OrNull()),
+		canon.M("user_id", canon.Text(s.User).OrNull()))
 }
 
 // ParseSpec reads what [Spec.Value] writes and nothing else. It refuses with

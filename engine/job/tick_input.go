@@ -25,15 +25,15 @@ func fixed(v canon.Value) (canon.Value, []byte, error) {
 // Value returns the input as the payload of its event holds it.
 func (in TickInput) Value() canon.Value {
 	return canon.Object(
-		canon.M("attempts", array(in.Attempts, Attempt.value)),
+		canon.M("attempts", canon.ArrayOf(in.Attempts, Attempt.value)),
 		canon.M("council_approval", in.Council.value()),
-		canon.M("failures", array(in.Failures, Failure.value)),
-		canon.M("goals", array(in.Goals, NewGoal.value)),
+		canon.M("failures", canon.ArrayOf(in.Failures, Failure.value)),
+		canon.M("goals", canon.ArrayOf(in.Goals, NewGoal.value)),
 		canon.M("references", canon.Strings(in.Reference)),
 		canon.M("timestamp_seeded", canon.String(in.At.String())),
 		canon.M("tokens_used", canon.Int(in.TokensUsed)),
 		canon.M("user_upvote", in.User.value()),
-		canon.M("wm_inserts", array(in.Insert, NewMemory.value)),
+		canon.M("wm_inserts", canon.ArrayOf(in.Insert, NewMemory.value)),
 	)
 }
 
@@ -52,7 +52,7 @@ func (g NewGoal) value() canon.Value {
 		metadata = canon.Object()
 	}
 	return canon.Object(
-		canon.M("deadline_ts", textValue(g.Deadline)),
+		canon.M("deadline_ts", canon.Text(g.Deadline).OrNull()),
 		canon.M("goal_id", canon.String(g.ID)),
 		canon.M("heuristic_score", g.Heuristic.Value()),
 		canon.M("metadata", metadata),

@@ -58,7 +58,7 @@ func (m *Machine) suspend(a *agent, st Status) (ledger.Decision, error) {
 // with exactly these arguments, asked about at this attempt.
 func (m *Machine) matter(act *action) (govern.Matter, error) {
 	bound, err := ContentID(canon.Object(
-		canon.M("args", orNull(act.proposal.Args)),
+		canon.M("args", act.proposal.Args.OrNull()),
 		canon.M("attempt", canon.Int(act.attempts)),
 		canon.M("proposal", canon.String(act.id.String())),
 		canon.M("tool", canon.String(act.proposal.Tool)),
@@ -165,7 +165,7 @@ func (m *Machine) finishFromOutside(in effect.Input) ([]ledger.Decision, error) 
 		if a.Name != in.Data.Get("agent").Str() || a.phase != idle {
 			continue
 		}
-		answer := orNull(in.Data.Get("answer"))
+		answer := in.Data.Get("answer").OrNull()
 		if a.Conversational && answer.IsNull() {
 			answer = canon.String(a.last)
 		}

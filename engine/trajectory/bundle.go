@@ -157,11 +157,7 @@ func (s PolicySet) Hash() canon.Digest {
 // read ledgers that upstream wrote. Names that are not UTF-8 have the zero
 // hash, which no ledger declares.
 func UpstreamPolicyHash(names []string) canon.Digest {
-	rows := make([]canon.Value, len(names))
-	for i, n := range names {
-		rows[i] = canon.String(n)
-	}
-	b, err := canon.Encode(canon.Array(rows...), canon.Thymos)
+	b, err := canon.Encode(canon.Strings(names), canon.Thymos)
 	if err != nil {
 		return canon.Digest{}
 	}

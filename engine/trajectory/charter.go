@@ -92,13 +92,13 @@ func (c *Charter) Value() (canon.Value, error) {
 		return canon.Value{}, err
 	}
 	return canon.Object(
-		canon.M("agents", values(c.Agents, Agent.value)),
-		canon.M("channels", values(c.Channels, Channel.value)),
+		canon.M("agents", canon.ArrayOf(c.Agents, Agent.value)),
+		canon.M("channels", canon.ArrayOf(c.Channels, Channel.value)),
 		canon.M("compiler_version", canon.String(c.Compiler)),
 		canon.M("gate_irreversible", canon.Bool(c.GateIrreversible)),
 		canon.M("max_steps", canon.Int(c.MaxSteps)),
 		canon.M("parent", c.Parent.value()),
-		canon.M("policies", values(c.Policies.Bundles(), func(b Bundle) canon.Value { return b.Value() })),
+		canon.M("policies", canon.ArrayOf(c.Policies.Bundles(), func(b Bundle) canon.Value { return b.Value() })),
 		canon.M("policy_issuers", keysValue(c.Issuers)),
 		canon.M("risk_at", canon.String(string(c.RiskAt))),
 		canon.M("roots", keysValue(c.Roots)),
@@ -106,7 +106,7 @@ func (c *Charter) Value() (canon.Value, error) {
 		canon.M("signer", keyValue(c.Signer)),
 		canon.M("task", canon.String(c.Task)),
 		canon.M("tools", tools),
-		canon.M("writs", values(c.Writs, (*Writ).Value)),
+		canon.M("writs", canon.ArrayOf(c.Writs, (*Writ).Value)),
 	), nil
 }
 
@@ -400,14 +400,10 @@ const maxPrompt = 256 << 10
 func (c Channel) value() canon.Value {
 	return canon.Object(
 		canon.M("name", canon.String(c.Name)),
-		canon.M("quorums", values(c.Quorums, func(q govern.Quorum) canon.Value {
-			roles := make([]canon.Value, len(q.Roles))
-			for i, r := range q.Roles {
-				roles[i] = canon.String(string(r))
-			}
+		canon.M("quorums", canon.ArrayOf(c.Quorums, func(q govern.Quorum) canon.Value {
 			return canon.Object(
 				canon.M("need", canon.Int(int64(q.Need))),
-				canon.M("roles", canon.Array(roles...)),
+				canon.M("roles", canon.Strings(q.Roles)),
 				canon.M("rule", canon.String(q.Rule.String())),
 			)
 		})),
@@ -447,22 +443,14 @@ func parseCharterBundle(v canon.Value) (Bundle, error) {
 }
 
 func bindingsValue(list []Binding) canon.Value {
-	return values(list, func(b Binding) canon.Value { return canon.Array(canon.String(b.Key), canon.String(b.Value)) })
-}
-
-func values[T any](list []T, f func(T) canon.Value) canon.Value {
-	out := make([]canon.Value, len(list))
-	for i, x := range list {
-		out[i] = f(x)
-	}
-	return canon.Array(out...)
+	return canon.ArrayOf(list, func(b Binding) canon.Value { return canon.Array(canon.String(b.Key), canon.String(b.Value)) })
 }
 
 func keyValue(k sign.PublicKey) canon.Value {
 	return canon.String(hex.EncodeToString(k.Raw()))
 }
 
-func keysValue(list []sign.PublicKey) canon.Value { return values(list, keyValue) }
+func keysValue(list []sign.PublicKey) canon.Value { return canon.ArrayOf(list, keyValue) }
 
 // keys reads a list of public keys.
 func (r record) keys(name string) []sign.PublicKey {

@@ -68,7 +68,7 @@ func (c *Commit) Value() canon.Value {
 		canon.M("attached", c.Attached),
 		canon.M("budget_cost", c.Cost.liftedValue()),
 		canon.M("compiler_version", canon.String(c.Compiler)),
-		canon.M("delta", values(c.Delta, ledger.Change.Encode)),
+		canon.M("delta", canon.ArrayOf(c.Delta, ledger.Change.Encode)),
 		canon.M("intent_id", canon.String(c.Intent.String())),
 		canon.M("observations", c.Observations),
 		canon.M("parent", parent),

@@ -91,7 +91,7 @@ func (c *Compiler) Compile(k *Case) (*Proposal, *Rejection) {
 		}
 	}
 	p := &Proposal{
-		IntentID: a.id, WritID: k.Writ.ID, Tool: a.name, Args: orNull(k.Intent.Args),
+		IntentID: a.id, WritID: k.Writ.ID, Tool: a.name, Args: k.Intent.Args.OrNull(),
 		Trace: a.trace, Status: Status{Kind: Staged}, Routing: k.Intent.Routing,
 	}
 	if d := a.trace.Decision; d.Kind == RequireApproval {
@@ -112,7 +112,7 @@ func (c *Compiler) Recheck(k *Case, p *Proposal) *Rejection {
 		if r := g.pass(&a); r != nil {
 			return refused(g.name, r)
 		}
-		if g.name == GateKind && (p.IntentID != a.id || p.WritID != k.Writ.ID || p.Tool != a.name || !p.Args.Equal(orNull(k.Intent.Args))) {
+		if g.name == GateKind && (p.IntentID != a.id || p.WritID != k.Writ.ID || p.Tool != a.name || !p.Args.Equal(k.Intent.Args.OrNull())) {
 			return refused(GateKind, &Rejection{Kind: AuthorityVoid, Detail: "the proposal that was approved is of another intent, writ, tool or arguments"})
 		}
 	}
@@ -308,7 +308,7 @@ func (a *attempt) budget() *Rejection {
 }
 
 func (a *attempt) arguments() *Rejection {
-	args := orNull(a.k.Intent.Args)
+	args := a.k.Intent.Args.OrNull()
 	_, err := Lower(args)
 	if err == nil {
 		err = a.tool.Args.Check(args)

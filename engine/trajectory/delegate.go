@@ -185,7 +185,7 @@ func (m *Machine) handedBack(a *agent, report canon.Value) ([]ledger.Decision, e
 		cost = d.writ.Body.Budget // what is not known is all of it
 	}
 	m.refund(a, cost)
-	answer := orNull(report.Get("answer"))
+	answer := report.Get("answer").OrNull()
 	lifted, err := Lift(answer)
 	if err != nil {
 		lifted = canon.String(answer.String())

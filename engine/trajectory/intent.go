@@ -53,7 +53,7 @@ func (i *Intent) Value() canon.Value {
 		parent = canon.String(i.Parent.String())
 	}
 	return canon.Object(
-		canon.M("args", orNull(i.Args)),
+		canon.M("args", i.Args.OrNull()),
 		canon.M("author", canon.String(i.Author)),
 		canon.M("kind", canon.String(string(i.Kind))),
 		canon.M("nonce", nonceValue(i.Nonce)),
@@ -168,11 +168,4 @@ func (r record) same(id canon.Digest) {
 	if claimed := r.Digest("id"); claimed != id {
 		r.Fail("%s claims the id %s and is %s", r.What, claimed, id)
 	}
-}
-
-func orNull(v canon.Value) canon.Value {
-	if v.IsZero() {
-		return canon.Null()
-	}
-	return v
 }

@@ -45,7 +45,7 @@ func readOutput(o *effect.Outcome) (output canon.Value, failed string) {
 			canon.M("size", canon.Int(int64(len(b)))),
 		), ""
 	}
-	return orNull(o.Data.Get("output")), ""
+	return o.Data.Get("output").OrNull(), ""
 }
 
 // tail returns the beginning of a content, to say why a tool failed.

@@ -84,7 +84,7 @@ type Proposal struct {
 func (p *Proposal) Value() canon.Value {
 	return canon.Object(
 		canon.M("intent_id", canon.String(p.IntentID.String())),
-		canon.M("plan", canon.Object(canon.M("args", orNull(p.Args)), canon.M("tool", canon.String(p.Tool)))),
+		canon.M("plan", canon.Object(canon.M("args", p.Args.OrNull()), canon.M("tool", canon.String(p.Tool)))),
 		canon.M("policy_trace", p.Trace.Value()),
 		canon.M("status", p.Status.Value()),
 		canon.M("writ_id", canon.String(p.WritID.String())),

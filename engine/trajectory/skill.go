@@ -70,8 +70,8 @@ func (s *Skill) Value() canon.Value {
 		canon.M("ceiling", s.Ceiling.Value()),
 		canon.M("instructions", canon.String(s.Instructions)),
 		canon.M("model_hint", canon.Object(
-			canon.M("model", textOrNull(s.Model.Model)),
-			canon.M("provider", textOrNull(s.Model.Provider)),
+			canon.M("model", canon.Text(s.Model.Model).OrNull()),
+			canon.M("provider", canon.Text(s.Model.Provider).OrNull()),
 		)),
 		canon.M("name", canon.String(s.Name)),
 		canon.M("params", canon.Array(params...)),
@@ -195,11 +195,4 @@ func intersect(a, b []string) []string {
 		}
 	}
 	return dedupe(out)
-}
-
-func textOrNull(s string) canon.Value {
-	if s == "" {
-		return canon.Null()
-	}
-	return canon.String(s)
 }

@@ -71,12 +71,8 @@ type Trace struct {
 
 // Value returns t as commits and proposals record it.
 func (t Trace) Value() canon.Value {
-	rules := make([]canon.Value, len(t.Rules))
-	for i, r := range t.Rules {
-		rules[i] = canon.String(r)
-	}
 	return canon.Object(
-		canon.M("rules_evaluated", canon.Array(rules...)),
+		canon.M("rules_evaluated", canon.Strings(t.Rules)),
 		canon.M("decision", t.Decision.Value()))
 }
 

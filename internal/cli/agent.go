@@ -487,15 +487,11 @@ func (a *app) branch(ctx context.Context, at string, agent, upstreams []string, 
 	if err != nil {
 		return err
 	}
-	s, info, err := a.openRun(ctx, name)
+	s, r, err := a.openSummary(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	r, err := s.summary(ctx, info)
-	if err != nil {
-		return err
-	}
 	if n >= r.At.Count {
 		return fault.New(ErrUsage, "cli.branch", "run %s has %d entries, so there is no entry %d", short(r.Run), r.At.Count, n)
 	}

@@ -296,12 +296,8 @@ func (a *app) checkProgram(ctx context.Context, p *capture.Program, path string,
 	}
 	t, err := p.Try(ctx, path, a.env)
 	if t != nil {
-		beside := make([]canon.Value, len(t.Beside))
-		for i, h := range t.Beside {
-			beside[i] = canon.String(h)
-		}
 		c.more = c.more.With("version", canon.String(t.Version)).With("arrived", canon.Bool(t.Request != "")).
-			With("request", canon.String(t.Request)).With("beside", canon.Array(beside...))
+			With("request", canon.String(t.Request)).With("beside", canon.Strings(t.Beside))
 		if t.Version != "" {
 			c.says += " " + t.Version
 		}

@@ -99,15 +99,11 @@ func (a *app) governing(ctx context.Context, f *governFlags, do func(*opened, *j
 	if f.founds {
 		open = a.openNew
 	}
-	s, err := open(ctx)
+	s, r, err := openJobs(ctx, open)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	r, err := s.jobRunner()
-	if err != nil {
-		return err
-	}
 	f.act.Role = roleOf(f.role)
 	g, err := jobs.OpenGovernance(ctx, r.Config, r.Keys, f.tenant)
 	if err != nil {
@@ -337,7 +333,7 @@ func (a *app) roles(g *jobs.Governance, tenant string) {
 		for j, r := range x.Roles {
 			names[j] = string(r)
 		}
-		out[i] = canon.Object(canon.M("id", canon.String(x.ID)), canon.M("key", canon.String(x.Key.ID().String())), canon.M("roles", texts(names)))
+		out[i] = canon.Object(canon.M("id", canon.String(x.ID)), canon.M("key", canon.String(x.Key.ID().String())), canon.M("roles", canon.Strings(names)))
 		if !a.json {
 			a.printf("%s %s %s\n", a.out.name(clean(x.ID)), a.out.dim(x.Key.ID().String()[:16]), strings.Join(names, ", "))
 		}

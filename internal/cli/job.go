@@ -92,15 +92,11 @@ its file says.`,
 			if err != nil {
 				return err
 			}
-			s, err := a.openNew(cmd.Context())
+			s, r, err := openJobs(cmd.Context(), a.openNew)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			r, err := s.jobRunner()
-			if err != nil {
-				return err
-			}
 			res, err := r.Start(cmd.Context(), j)
 			return s.jobResult(res, err)
 		},
@@ -164,6 +160,20 @@ func (a *app) onJob(ctx context.Context, name string, do func(context.Context, *
 	}
 	res, err := do(ctx, r, run)
 	return s.jobResult(res, err)
+}
+
+// openJobs opens the store, as open does, with what runs jobs in it. The caller
+// closes it.
+func openJobs(ctx context.Context, open func(context.Context) (*opened, error)) (*opened, *jobs.Runner, error) {
+	s, err := open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := s.jobRunner()
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s, r, nil
 }
 
 // openJob opens the store that must hold a job of that name. The caller closes
@@ -272,17 +282,9 @@ func jobValue(res *jobs.Result) canon.Value {
 			v = v.With("archived", archivedValue(res.Archived))
 		}
 		v = v.With("final_answer", canon.String(l.Final)).With("error", canon.String(l.Error)).With("replayable", canon.Bool(l.Replayable)).
-			With("missing", texts(l.Missing)).With("iterations", canon.Int(int64(len(l.Iterations))))
+			With("missing", canon.Strings(l.Missing)).With("iterations", canon.Int(int64(len(l.Iterations))))
 	}
 	return v
-}
-
-func texts(list []string) canon.Value {
-	out := make([]canon.Value, len(list))
-	for i, s := range list {
-		out[i] = canon.String(s)
-	}
-	return canon.Array(out...)
 }
 
 func (a *app) jobShow() *cobra.Command {

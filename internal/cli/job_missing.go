@@ -36,7 +36,7 @@ func (a *app) missing(ctx context.Context) error {
 		if !j.Done || j.Replayable {
 			continue
 		}
-		list = append(list, canon.Object(canon.M("run", canon.String(string(j.Run))), canon.M("title", canon.String(j.Title)), canon.M("missing", texts(j.Missing))))
+		list = append(list, canon.Object(canon.M("run", canon.String(string(j.Run))), canon.M("title", canon.String(j.Title)), canon.M("missing", canon.Strings(j.Missing))))
 		if a.json {
 			continue
 		}
@@ -89,15 +89,11 @@ anywhere with export RUN --to.`,
 // archiveJobs archives the job of that name; empty: all that are not archived.
 // One that cannot be archived keeps no other from it.
 func (a *app) archiveJobs(ctx context.Context, name string) error {
-	s, err := a.openOld(ctx)
+	s, r, err := openJobs(ctx, a.openOld)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	r, err := s.jobRunner()
-	if err != nil {
-		return err
-	}
 	var runs []ledger.RunID
 	if name != "" {
 		run, err := s.findJob(ctx, name)

@@ -207,10 +207,10 @@ func replayedValue(r *jobs.Replayed, err error) canon.Value {
 		for i, s := range r.Steps {
 			steps[i] = s.Value()
 		}
-		v = v.With("result", r.Result.Value()).With("steps", canon.Array(steps...)).With("affected", texts(r.Result.Affected))
+		v = v.With("result", r.Result.Value()).With("steps", canon.Array(steps...)).With("affected", canon.Strings(r.Result.Affected))
 	}
 	if len(r.Sandbox.Blocked)+len(r.Sandbox.Open) > 0 {
-		v = v.With("sandbox", canon.Object(canon.M("blocked", texts(r.Sandbox.Blocked)), canon.M("not_blocked", texts(r.Sandbox.Open))))
+		v = v.With("sandbox", canon.Object(canon.M("blocked", canon.Strings(r.Sandbox.Blocked)), canon.M("not_blocked", canon.Strings(r.Sandbox.Open))))
 	}
 	if len(r.Shown) > 0 {
 		shown := make([]canon.Value, len(r.Shown))

@@ -10,7 +10,6 @@ import (
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/internal/drive"
-	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -56,15 +55,11 @@ The exit status is 0 if the request has its match in the record and 1 if not.`,
 }
 
 func (a *app) matchExplain(ctx context.Context, name, what string, f requestFlags) error {
-	s, info, err := a.openRun(ctx, name)
+	s, r, err := a.openSummary(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	r, err := s.summary(ctx, info)
-	if err != nil {
-		return err
-	}
 	own, err := s.record(ctx, r.Run)
 	if err != nil {
 		return err
@@ -267,15 +262,11 @@ func (a *app) matchRulesCommand() *cobra.Command {
 func (a *app) matchRules(ctx context.Context, args []string) error {
 	list, optional := capture.Normalisers(), capture.Optional()
 	if len(args) == 1 {
-		s, info, err := a.openRun(ctx, args[0])
+		s, r, err := a.openSummary(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		defer s.Close()
-		var r insight.Run
-		if r, err = s.summary(ctx, info); err != nil {
-			return err
-		}
 		if list, err = capture.RulesOf(r.Open); err != nil {
 			return err
 		}

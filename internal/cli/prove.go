@@ -337,14 +337,11 @@ exit status is 3.`,
 }
 
 func (a *app) audit(ctx context.Context, name string, all bool) error {
-	s, info, err := a.openRun(ctx, name)
+	s, info, err := a.openTrajectory(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if err := s.needTrajectory(ctx, info.Run); err != nil {
-		return err
-	}
 	o, err := s.proveOptions(ctx, info, &proveFlags{derive: true, at: -1})
 	if err != nil {
 		return err

@@ -47,14 +47,11 @@ is 1 if an answer differs or a tool was not called.`,
 }
 
 func (a *app) rerun(ctx context.Context, name string, yes bool) error {
-	s, info, err := a.openRun(ctx, name)
+	s, info, err := a.openTrajectory(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if err := s.needTrajectory(ctx, info.Run); err != nil {
-		return err
-	}
 	r, err := s.runner()
 	if err != nil {
 		return err

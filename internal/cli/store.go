@@ -319,6 +319,33 @@ func (a *app) openRun(ctx context.Context, name string) (*opened, ledger.RunInfo
 	return s, info, nil
 }
 
+// openSummary opens the store that must hold a run of that name, and reads the
+// run for a heading. The caller closes the store.
+func (a *app) openSummary(ctx context.Context, name string) (*opened, insight.Run, error) {
+	s, info, err := a.openRun(ctx, name)
+	if err != nil {
+		return nil, insight.Run{}, err
+	}
+	r, err := s.summary(ctx, info)
+	if err != nil {
+		return nil, r, errors.Join(err, s.Close())
+	}
+	return s, r, nil
+}
+
+// openTrajectory opens the store that must hold a trajectory of that name. The
+// caller closes it.
+func (a *app) openTrajectory(ctx context.Context, name string) (*opened, ledger.RunInfo, error) {
+	s, info, err := a.openRun(ctx, name)
+	if err != nil {
+		return nil, info, err
+	}
+	if err := s.needTrajectory(ctx, info.Run); err != nil {
+		return nil, info, errors.Join(err, s.Close())
+	}
+	return s, info, nil
+}
+
 // find resolves the name of a run: last, last~N, an id or the beginning of one.
 func (s *opened) find(ctx context.Context, name string) (ledger.RunInfo, error) {
 	return insight.Find(ctx, s, name)

@@ -35,7 +35,9 @@ every refusal is in the ledger too.`,
 		a.trajectoryRun(), a.trajectoryResume(),
 		a.trajectoryWrit("revoke", "Take a writ back: what it allows is no longer allowed", true),
 		a.trajectoryWrit("restore", "Give a writ again that was revoked", false),
-		a.trajectoryHalt(), a.trajectoryClear(), a.trajectoryCompensate(), a.trajectoryPropose(), a.trajectorySay(), a.trajectoryFinish(),
+		a.trajectoryStand("halt", "Stop a trajectory until it is cleared", "reprise trajectory halt last --reason 'wrong customer'", (*trajectories.Runner).Halt),
+		a.trajectoryStand("clear", "Let a trajectory go on that was halted", "reprise trajectory clear last", (*trajectories.Runner).Clear),
+		a.trajectoryCompensate(), a.trajectoryPropose(), a.trajectorySay(), a.trajectoryFinish(),
 		a.trajectoryRerun(),
 	)
 	return cmd
@@ -245,29 +247,16 @@ func (a *app) trajectoryWrit(verb, short string, revoke bool) *cobra.Command {
 	}, &act)
 }
 
-func (a *app) trajectoryHalt() *cobra.Command {
+// trajectoryStand stops a trajectory or lets it go on, as do says.
+func (a *app) trajectoryStand(verb, short, usage string, do func(*trajectories.Runner, context.Context, ledger.RunID, trajectories.Act) (*trajectories.Result, error)) *cobra.Command {
 	var act trajectories.Act
 	return actFlags(&cobra.Command{
-		Use: "halt RUN", ValidArgsFunction: a.complete(1), Short: "Stop a trajectory until it is cleared",
-		Example: example("reprise trajectory halt last --reason 'wrong customer'"),
+		Use: verb + " RUN", ValidArgsFunction: a.complete(1), Short: short,
+		Example: example(usage),
 		Args:    exactly(1, "a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.onTrajectory(cmd.Context(), args[0], func(ctx context.Context, r *trajectories.Runner, run ledger.RunID) (*trajectories.Result, error) {
-				return r.Halt(ctx, run, act)
-			})
-		},
-	}, &act)
-}
-
-func (a *app) trajectoryClear() *cobra.Command {
-	var act trajectories.Act
-	return actFlags(&cobra.Command{
-		Use: "clear RUN", ValidArgsFunction: a.complete(1), Short: "Let a trajectory go on that was halted",
-		Example: example("reprise trajectory clear last"),
-		Args:    exactly(1, "a run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onTrajectory(cmd.Context(), args[0], func(ctx context.Context, r *trajectories.Runner, run ledger.RunID) (*trajectories.Result, error) {
-				return r.Clear(ctx, run, act)
+				return do(r, ctx, run, act)
 			})
 		},
 	}, &act)

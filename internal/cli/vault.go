@@ -72,7 +72,7 @@ func archivedValue(x *jobs.Archived) canon.Value {
 	}
 	return canon.Object(
 		canon.M("bundle", canon.String(x.URL)), canon.M("bytes", canon.Int(x.Bundle.Size)), canon.M("locked_until", until),
-		canon.M("new", canon.Bool(x.Bundle.New)), canon.M("snapshots", texts(names)))
+		canon.M("new", canon.Bool(x.Bundle.New)), canon.M("snapshots", canon.Strings(names)))
 }
 
 // s3 returns how buckets are reached.

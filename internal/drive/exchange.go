@@ -59,8 +59,9 @@ type Exchange struct {
 	started time.Time
 	record  *ledger.Opened // the recorded outcome
 	stream  *Stream
-	duplex  *staged // of the messages, if there are any
-	trunk   bool    // of the run that this one branches from
+	before  []*staged // of streams in whose place this one is
+	duplex  *staged   // of the messages, if there are any
+	trunk   bool      // of the run that this one branches from
 }
 
 // Begin takes a call. If its source makes it, the caller makes it and ends
@@ -343,7 +344,10 @@ func (x *Exchange) end(ctx context.Context, o effect.Outcome) (int64, error) {
 		err = g.wait(ctx)
 	}
 	if x.stream != nil && err == nil {
-		x.stream.drop()
+		x.stream.staged.end()
+		for _, st := range x.before {
+			st.end()
+		}
 	}
 	if err == nil {
 		x.duplex.end()
@@ -363,6 +367,7 @@ type Stream struct {
 	since  time.Duration // from what was staged last to what came last
 	size   int64
 	staged *staged
+	kept   bool // the call outlives this process
 }
 
 // TimingName is the name of the attachment that says when the parts of an
@@ -384,13 +389,16 @@ func (x *Exchange) Stream(name, typ string, head canon.Value) (*Stream, error) {
 		return nil, err
 	}
 	if x.stream != nil {
-		x.stream.drop()
+		x.before = append(x.before, x.stream.staged)
 	}
 	x.stream = st
-	if !x.s.lazy {
+	if x.s.lazy {
+		return st, nil
+	}
+	if st.kept, err = x.s.w.outlive(st.staged); err == nil && !st.kept {
 		x.begun.hurry() // the first part waits for it
 	}
-	return st, nil
+	return st, err
 }
 
 // open returns a stream whose bytes go into the scope of the exchange.
@@ -416,9 +424,8 @@ func newBlobWriter(s *Session, scope blob.Scope, salt canon.Salt, typ string, st
 }
 
 // Write takes the next part. It is staged when Write returns: it outlives
-// this process, though not yet the loss of power. The first part waits until
-// the call is durable, because what is staged for a call that the ledger does
-// not have is lost; that was on its way while the upstream thought.
+// this process, though not yet the loss of power. So does the call: it is
+// staged too, or the first part waits until it is durable.
 func (st *Stream) Write(p []byte) (int, error) {
 	if err := st.Begun(); err != nil {
 		return 0, err
@@ -466,10 +473,10 @@ func (st *Stream) Part(after time.Duration, size int) {
 	st.timing = binary.AppendUvarint(st.timing, uint64(size))  //nolint:gosec // not negative
 }
 
-// Begun returns when the call is durable: nothing of its answer may be given
-// away before.
+// Begun returns when the call outlives this process: nothing of its answer may
+// be given away before.
 func (st *Stream) Begun() error {
-	if st.size > 0 || st.x.s.lazy {
+	if st.kept || st.size > 0 || st.x.s.lazy {
 		return nil
 	}
 	<-st.x.begun.done
@@ -489,8 +496,6 @@ func (st *Stream) attach(d *ledger.Draft, to *stage) error {
 	to.chunks = append(to.chunks, st.st.chunks...)
 	return st.x.s.attach(d, to, ledger.Content{Name: TimingName, Type: ledger.TimingType, Bytes: st.timing, Scope: st.x.scope})
 }
-
-func (st *Stream) drop() { st.staged.end() }
 
 // Part is when one part of an answer came and how long it is.
 type Part struct {

@@ -19,19 +19,20 @@ import (
 // next, at the latest with the outcome, which stands behind all of them.
 
 // Duplex says that messages will go both ways on this exchange, and returns
-// when the call is durable: what is staged for a call that the ledger does not
-// have is lost. Head is what the outcome will say as far as it is known; it is
-// staged for the case that the process is killed.
+// when the call outlives this process. Head is what the outcome will say as far
+// as it is known; it is staged for the case that the process is killed.
 func (x *Exchange) Duplex(ctx context.Context, head canon.Value) error {
 	if x.trunk || x.s.lazy || x.duplex != nil {
 		return nil
 	}
-	if err := x.begun.wait(ctx); err != nil {
+	var err error
+	if x.duplex, err = x.s.spool.begin(x.n, "", "", x.scope, head); err != nil {
 		return err
 	}
-	var err error
-	x.duplex, err = x.s.spool.begin(x.n, "", "", x.scope, head)
-	return err
+	if kept, err := x.s.w.outlive(x.duplex); kept || err != nil {
+		return err
+	}
+	return x.begun.wait(ctx)
 }
 
 // Message records one message of a duplex exchange as an event that belongs to

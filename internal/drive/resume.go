@@ -16,14 +16,19 @@ import (
 // ErrSealed means that a run has ended and takes nothing more. Branch from it.
 const ErrSealed fault.Conflict = "drive.run_sealed"
 
-// Resume goes on with a run that was not sealed. Calls that were open when
-// its process ended are closed as interrupted, with the bytes that came. A run
+// Resume goes on with a run that was not sealed. What its process had staged
+// comes into the ledger: entries that were not durable, and calls that were
+// open when it ended are closed as interrupted, with the bytes that came. A run
 // whose writer may still be alive gives [ledger.ErrLeased].
 func Resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Session, error) {
-	if _, err := cfg.Store.Acquire(ctx, run, cfg.Holder, leaseTTL); err != nil {
+	lease, err := cfg.Store.Acquire(ctx, run, cfg.Holder, leaseTTL)
+	if err != nil {
 		return nil, err
 	}
-	s, err := resume(ctx, cfg, run, o)
+	var s *Session
+	if err = reclaim(ctx, cfg, lease); err == nil {
+		s, err = resume(ctx, cfg, run, o)
+	}
 	if err != nil {
 		// What was not taken over is left to others at once. If that fails the
 		// lease runs out, and the error that came first is the one that counts.
@@ -141,7 +146,7 @@ func (x *Exchange) refill(p *partial) error {
 		return err
 	}
 	x.stream = st
-	for _, f := range p.frames {
+	for _, f := range p.parts {
 		if _, err := st.write(f.dt, f.bytes); err != nil {
 			return err
 		}

@@ -1,11 +1,9 @@
 package drive
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
-	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
@@ -26,6 +23,7 @@ import (
 //	1 n nanoseconds length part its next bytes
 //	2 n length about length message
 //	                            a message of a duplex exchange: JSON {content, data, name, scope, type}
+//	3 n length entries          entries from n on that are not in the ledger yet; see [appendPending]
 //
 // where n is the entry of the call and all numbers are unsigned varints. A
 // file that has grown large is followed by another one, and is emptied and
@@ -59,6 +57,7 @@ const (
 	frameHead    = 0
 	framePart    = 1
 	frameMessage = 2
+	frameEntries = 3
 
 	rollSize = 16 << 20 // a file larger than this is followed by another
 	maxFrame = 64 << 20 // bounds what is read back; the writer's parts are smaller
@@ -211,6 +210,19 @@ func (st *staged) write(dt int64, p []byte) error {
 	return st.flush()
 }
 
+// entries stages entries from number n on. They are needed no longer than the
+// answer: what its outcome stands behind is durable when that is.
+func (st *staged) entries(n int64, text []byte) error {
+	s := st.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.buf = append(s.buf[:0], frameEntries)
+	s.buf = binary.AppendUvarint(s.buf, uint64(n))
+	s.buf = binary.AppendUvarint(s.buf, uint64(len(text)))
+	s.buf = append(s.buf, text...)
+	return st.flush()
+}
+
 // end says that the outcome is durable and nothing of the answer is needed
 // any more.
 func (st *staged) end() {
@@ -236,110 +248,4 @@ func (f *spoolFile) empty() bool {
 	}
 	f.size = 0
 	return true
-}
-
-// partial is an answer that a killed process had staged.
-type partial struct {
-	name, typ string
-	scope     string
-	head      canon.Value
-	frames    []frame
-	messages  []said
-}
-
-type frame struct {
-	dt    int64
-	bytes []byte
-}
-
-// readPartials reads what was staged for the calls that are asked for. A torn
-// last frame is left out: no client saw its end.
-func readPartials(root string, run ledger.RunID, calls map[int64]effect.Key) (map[int64]*partial, error) {
-	out := map[int64]*partial{}
-	if root == "" || len(calls) == 0 {
-		return out, nil
-	}
-	names, err := spoolFiles(filepath.Join(root, string(run)))
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, fault.Wrap(ErrSpool, "drive.Recover", err, "the staged answers")
-		}
-		err = readFrames(bufio.NewReaderSize(f, 1<<16), calls, out)
-		_ = f.Close()
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// readFrames reads one file to its end or to a torn frame.
-func readFrames(r *bufio.Reader, calls map[int64]effect.Key, out map[int64]*partial) error {
-	for {
-		kind, err := r.ReadByte()
-		if err != nil {
-			return nil //nolint:nilerr // the end
-		}
-		n, err := binary.ReadUvarint(r)
-		var dt uint64
-		if err == nil && kind == framePart {
-			dt, err = binary.ReadUvarint(r)
-		}
-		var size uint64
-		if err == nil {
-			size, err = binary.ReadUvarint(r)
-		}
-		if err != nil || size > maxFrame {
-			return nil //nolint:nilerr // a torn frame
-		}
-		b := make([]byte, size)
-		if _, err := io.ReadFull(r, b); err != nil {
-			return nil //nolint:nilerr // a torn frame
-		}
-		var message []byte
-		if kind == frameMessage {
-			if message, err = readSized(r); err != nil {
-				return nil //nolint:nilerr // a torn frame
-			}
-		}
-		call := int64(n) //nolint:gosec // entry numbers are small
-		if _, asked := calls[call]; !asked {
-			continue
-		}
-		if kind == frameMessage {
-			m, err := parseSaid(b, message)
-			if err != nil {
-				return err
-			}
-			if p := out[call]; p != nil {
-				p.messages = append(p.messages, m)
-			}
-			continue
-		}
-		if kind == framePart {
-			if p := out[call]; p != nil {
-				p.frames = append(p.frames, frame{int64(dt), b}) //nolint:gosec // the writer's nanoseconds
-			}
-			continue
-		}
-		v, err := canon.Parse(b)
-		if err != nil {
-			return fault.Wrap(ErrSpool, "drive.Recover", err, "the staged answer to entry %d", call)
-		}
-		out[call] = &partial{name: v.Get("name").Str(), typ: v.Get("type").Str(), scope: v.Get("scope").Str(), head: v.Get("head")}
-	}
-}
-
-func readSized(r *bufio.Reader) ([]byte, error) {
-	size, err := binary.ReadUvarint(r)
-	if err != nil || size > maxFrame {
-		return nil, io.ErrUnexpectedEOF
-	}
-	b := make([]byte, size)
-	_, err = io.ReadFull(r, b)
-	return b, err
 }

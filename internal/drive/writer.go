@@ -59,19 +59,20 @@ type writer struct {
 	lease ledger.Lease
 	delay time.Duration // of a group that nobody waits for
 
-	mu     sync.Mutex
-	at     ledger.Position
-	tree   ledger.Tree
-	next   *group
-	last   *group // the group of the last entry
-	err    error  // sticky: after it nothing is stored any more
-	room   *sync.Cond
-	queued int  // bytes that are not durable
-	turn   bool // somebody stores a group
-	wanted bool // the next one is to be stored when that is done
-	armed  bool // the loop looks for a group that nobody waits for
-	ended  bool // the last group was taken
-	crowd  bool // several have waited for the last group
+	mu      sync.Mutex
+	at      ledger.Position
+	tree    ledger.Tree
+	next    *group
+	storing *group // nil: none is being stored
+	last    *group // the group of the last entry
+	err     error  // sticky: after it nothing is stored any more
+	room    *sync.Cond
+	queued  int  // bytes that are not durable
+	turn    bool // somebody stores a group
+	wanted  bool // the next one is to be stored when that is done
+	armed   bool // the loop looks for a group that nobody waits for
+	ended   bool // the last group was taken
+	crowd   bool // several have waited for the last group
 
 	begun   chan struct{} // a group has its first entry
 	closed  atomic.Bool
@@ -85,13 +86,14 @@ type writer struct {
 
 // group is what one append stores.
 type group struct {
-	w     *writer
-	batch ledger.Batch
-	size  int
-	taken atomic.Bool  // it is being stored
-	crowd atomic.Int64 // how many wait for it
-	done  chan struct{}
-	err   error
+	w              *writer
+	batch          ledger.Batch
+	staged, chunks int // of its entries and chunks so many are staged
+	size           int
+	taken          atomic.Bool  // it is being stored
+	crowd          atomic.Int64 // how many wait for it
+	done           chan struct{}
+	err            error
 }
 
 func (w *writer) newGroup() *group {
@@ -281,7 +283,7 @@ func (w *writer) flush(last bool) {
 		return
 	}
 	g.taken.Store(true)
-	w.next = w.newGroup()
+	w.next, w.storing = w.newGroup(), g
 	at, tree := w.at, w.tree.Clone()
 	w.mu.Unlock()
 
@@ -297,6 +299,7 @@ func (w *writer) flush(last bool) {
 	}
 
 	w.mu.Lock()
+	w.storing = nil
 	w.queued -= g.size
 	w.crowd = g.crowd.Load() > 1
 	if err != nil {

@@ -95,12 +95,12 @@ func requestValue(q *protocol.Request) canon.Value {
 	var results []canon.Value
 	for i := range q.Messages {
 		for _, r := range q.Messages[i].Results {
-			results = append(results, canon.Object(canon.M("call", text(r.ID)), canon.M("tool", text(r.Name)), canon.M("failed", canon.Bool(r.Failed))))
+			results = append(results, canon.Object(canon.M("call", canon.Text(r.ID)), canon.M("tool", canon.Text(r.Name)), canon.M("failed", canon.Bool(r.Failed))))
 		}
 	}
 	v := canon.Object(
-		canon.M("protocol", text(q.Protocol)),
-		canon.M("model", text(q.Model)),
+		canon.M("protocol", canon.Text(q.Protocol)),
+		canon.M("model", canon.Text(q.Model)),
 		canon.M("stream", canon.Bool(q.Stream)),
 		canon.M("messages", canon.Int(int64(len(q.Messages)))),
 	)
@@ -108,7 +108,7 @@ func requestValue(q *protocol.Request) canon.Value {
 		v = v.With("tool_results", canon.Array(results...))
 	}
 	if q.Offered != nil {
-		v = v.With("tools", names(q.Offered))
+		v = v.With("tools", canon.Strings(q.Offered))
 	}
 	return v
 }
@@ -210,7 +210,7 @@ func (d *Detail) Value() canon.Value {
 		canon.M("entry", canon.Int(d.N)),
 		canon.M("kind", canon.String(string(d.Kind))),
 		canon.M("id", canon.String(d.ID.String())),
-		canon.M("time", text(d.T)),
+		canon.M("time", canon.Text(d.T)),
 		canon.M("body", d.Body),
 		canon.M("contents", canon.Array(parts...)),
 	)
@@ -221,7 +221,7 @@ func (p *Part) value() canon.Value {
 		canon.M("name", canon.String(p.Name)),
 		canon.M("type", canon.String(p.Type)),
 		canon.M("size", canon.Int(p.Size)),
-		canon.M("absent", text(p.Gone)),
+		canon.M("absent", canon.Text(p.Gone)),
 	)
 	if p.Plain == nil {
 		return v
@@ -234,7 +234,7 @@ func (p *Part) value() canon.Value {
 	if a := p.Answer; a != nil && protocol.Tells(p.Type) {
 		v = v.With("answer", canon.String(strings.ToValidUTF8(a.Text, "\uFFFD")))
 		if len(a.Calls) > 0 {
-			v = v.With("tool_calls", names(a.Tools()))
+			v = v.With("tool_calls", canon.Strings(a.Tools()))
 		}
 	}
 	if q := p.Request; q != nil {

@@ -70,16 +70,16 @@ func (r *Run) Took() (time.Duration, bool) {
 func (r *Run) Value() canon.Value {
 	v := canon.Object(
 		canon.M("run", canon.String(string(r.Run))),
-		canon.M("engine", text(r.Engine)),
-		canon.M("mode", text(r.Mode)),
-		canon.M("title", text(r.Title)),
-		canon.M("opened", text(r.Opened)),
-		canon.M("ended", text(r.Ended)),
+		canon.M("engine", canon.Text(r.Engine)),
+		canon.M("mode", canon.Text(r.Mode)),
+		canon.M("title", canon.Text(r.Title)),
+		canon.M("opened", canon.Text(r.Opened)),
+		canon.M("ended", canon.Text(r.Ended)),
 		canon.M("entries", canon.Int(r.At.Count)),
 		canon.M("head", canon.String(r.At.Last.String())),
 		canon.M("calls", canon.Int(r.Calls)),
 		canon.M("sealed", canon.Bool(r.Sealed)),
-		canon.M("status", text(r.Status)),
+		canon.M("status", canon.Text(r.Status)),
 	)
 	if r.Exit != nil {
 		v = v.With("agent_exit", canon.Int(*r.Exit))

@@ -25,8 +25,8 @@ type Step struct {
 // Value returns the step as JSON.
 func (s *Step) Value() canon.Value {
 	return canon.Object(
-		canon.M("entry", canon.Int(s.N)), canon.M("kind", canon.String(string(s.Kind))), canon.M("name", text(s.Name)),
-		canon.M("who", text(s.Who)), canon.M("text", text(s.Text)),
+		canon.M("entry", canon.Int(s.N)), canon.M("kind", canon.String(string(s.Kind))), canon.M("name", canon.Text(s.Name)),
+		canon.M("who", canon.Text(s.Who)), canon.M("text", canon.Text(s.Text)),
 	)
 }
 

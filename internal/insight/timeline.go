@@ -414,15 +414,15 @@ func (c *Call) Value() canon.Value {
 		canon.M("name", canon.String(c.Name)),
 		canon.M("class", canon.String(string(c.Class))),
 		canon.M("depth", canon.Int(int64(c.Depth))),
-		canon.M("status", text(string(c.Status))),
-		canon.M("code", text(c.Code)),
-		canon.M("protocol", text(c.Protocol)),
-		canon.M("model", text(c.Model)),
-		canon.M("unpriced", text(c.Unpriced)),
+		canon.M("status", canon.Text(string(c.Status))),
+		canon.M("code", canon.Text(c.Code)),
+		canon.M("protocol", canon.Text(c.Protocol)),
+		canon.M("model", canon.Text(c.Model)),
+		canon.M("unpriced", canon.Text(c.Unpriced)),
 		canon.M("usage", UsageValue(c.Usage)),
 		canon.M("recorded", canon.Bool(c.Recorded)),
 		canon.M("failed", canon.Bool(c.Failed())),
-		canon.M("error", text(c.Error)),
+		canon.M("error", canon.Text(c.Error)),
 	)
 	if !c.At.IsZero() {
 		v = v.With("at", canon.String(c.At.UTC().Format(time.RFC3339Nano)))
@@ -443,7 +443,7 @@ func (c *Call) Value() canon.Value {
 		v = v.With("cost_usd", canon.String(c.Cost.String())).With("prices", canon.String(c.Priced))
 	}
 	if len(c.Calls) > 0 {
-		v = v.With("tool_calls", names(c.Tools()))
+		v = v.With("tool_calls", canon.Strings(c.Tools()))
 	}
 	return v
 }
@@ -484,19 +484,4 @@ func (t *Totals) Value() canon.Value {
 		v = v.With("cost_usd", canon.String(t.Cost.String()))
 	}
 	return v
-}
-
-func text(s string) canon.Value {
-	if s == "" {
-		return canon.Value{}
-	}
-	return canon.String(s)
-}
-
-func names(list []string) canon.Value {
-	out := make([]canon.Value, len(list))
-	for i, s := range list {
-		out[i] = canon.String(s)
-	}
-	return canon.Array(out...)
 }

@@ -210,7 +210,7 @@ func (r *reader) selfrep(s yamlfile.Section) (canon.Value, error) {
 			}
 		}
 		slices.Sort(needs)
-		nodes[i] = n.With("dependencies", names(needs))
+		nodes[i] = n.With("dependencies", canon.Strings(needs))
 	}
 	slices.SortFunc(nodes, func(a, b canon.Value) int {
 		x, _ := job.Quantise(a.Get("apt"))
@@ -359,12 +359,4 @@ func (*reader) governance(s yamlfile.Section) (canon.Value, error) {
 		canon.M("super_admins", canon.Array()),
 		canon.M("vote_window", canon.Int(voteWindow)))
 	return over(v, s)
-}
-
-func names(list []string) canon.Value {
-	out := make([]canon.Value, len(list))
-	for i, s := range list {
-		out[i] = canon.String(s)
-	}
-	return canon.Array(out...)
 }

@@ -23,17 +23,12 @@ func (r *Runner) Vote(ctx context.Context, id ledger.RunID, verb govern.Verb, a 
 		if !ok {
 			return input{}, fault.New(ErrNobodyAsked, "jobs.Vote", "the job waits for no approval")
 		}
-		roster, tenant, err := t.people(ctx, r.Config.Store)
+		actor, act, err := r.ballot(ctx, t, &q, verb, a)
 		if err != nil {
 			return input{}, err
 		}
-		need := q.Requirement(tenant)
-		actor, act, err := signAct(&r.Config, r.Keys, roster, a, verb, q.Matter(), need.Roles...)
-		if err == nil {
-			_, err = roster.Readmit(act, need)
-		}
-		after, timeErr := t.waited(ctx, r)
-		return input{ledger.KindApproval, job.InputVote, actor, canon.Object(canon.M("act", act), canon.M("after", canon.Int(after)))}, errors.Join(err, timeErr)
+		after, err := t.waited(ctx, r)
+		return input{ledger.KindApproval, job.InputVote, actor, canon.Object(canon.M("act", act), canon.M("after", canon.Int(after)))}, err
 	})
 }
 
@@ -45,19 +40,32 @@ func (r *Runner) VoteOn(ctx context.Context, id ledger.RunID, request string, ve
 		if err != nil {
 			return input{}, err
 		}
-		roster, tenant, err := t.people(ctx, r.Config.Store)
+		actor, act, err := r.ballot(ctx, t, &q, verb, a)
 		if err != nil {
 			return input{}, err
 		}
-		need := q.Requirement(tenant)
-		actor, act, err := signAct(&r.Config, r.Keys, roster, a, verb, q.Matter(), need.Roles...)
-		if err == nil {
-			_, err = roster.Readmit(act, need)
-		}
-		after, timeErr := t.since(ctx, r, ledger.KindOpen)
+		after, err := t.since(ctx, r, ledger.KindOpen)
 		return input{ledger.KindApproval, job.InputVote, actor, canon.Object(
-			canon.M("act", act), canon.M("after", canon.Int(q.Elapsed+after)), canon.M("request_id", canon.String(q.ID())))}, errors.Join(err, timeErr)
+			canon.M("act", act), canon.M("after", canon.Int(q.Elapsed+after)), canon.M("request_id", canon.String(q.ID())))}, err
 	})
+}
+
+// ballot signs a vote on what a job asks the council for.
+func (r *Runner) ballot(ctx context.Context, t *run, q *job.ActionRequest, verb govern.Verb, a Act) (actor string, act canon.Value, err error) {
+	roster, tenant, err := t.people(ctx, r.Config.Store)
+	if err != nil {
+		return "", canon.Value{}, err
+	}
+	return r.countable(roster, q.Requirement(tenant), a, verb, q.Matter())
+}
+
+// countable signs an act, and refuses one that would not count.
+func (r *Runner) countable(roster govern.Roster, need govern.Requirement, a Act, verb govern.Verb, m govern.Matter) (actor string, act canon.Value, err error) {
+	actor, act, err = signAct(&r.Config, r.Keys, roster, a, verb, m, need.Roles...)
+	if err == nil {
+		_, err = roster.Readmit(act, need)
+	}
+	return actor, act, err
 }
 
 // Override sets the trust of a node in a job that is not over, and its status
@@ -73,10 +81,7 @@ func (r *Runner) Override(ctx context.Context, id ledger.RunID, node string, o j
 		if err != nil {
 			return input{}, err
 		}
-		actor, act, err := signAct(&r.Config, r.Keys, roster, a, govern.Approve, m, need.Roles...)
-		if err == nil {
-			_, err = roster.Readmit(act, need)
-		}
+		actor, act, err := r.countable(roster, need, a, govern.Approve, m)
 		return input{ledger.KindApproval, job.InputOverride, actor, canon.Object(
 			canon.M("act", act), canon.M("node_id", canon.String(node)), canon.M("override", o.Value()))}, err
 	})

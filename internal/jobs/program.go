@@ -97,7 +97,7 @@ func inherited(t canon.Value, environ func(string) string) (note canon.Value, se
 			secrets = append(secrets, capture.Secret{Name: name, Value: v})
 		}
 	}
-	return canon.Object(canon.M("addresses", addresses), canon.M("given", names(given))), secrets
+	return canon.Object(canon.M("addresses", addresses), canon.M("given", canon.Strings(given))), secrets
 }
 
 // isAddress reports whether a variable says where a provider is.

@@ -130,7 +130,7 @@ func fetch(method, url string, body []byte, to any) error {
 // escapes is an agent that goes past its proxies and writes where it was told.
 // It answers the same whatever comes of it.
 func escapes() {
-	if c, err := net.DialTimeout("tcp", os.Getenv("ESCAPE_TO"), 5*time.Second); err == nil {
+	if c, err := net.DialTimeout("tcp", os.Getenv("ESCAPE_TO"), time.Minute); err == nil {
 		fmt.Fprint(c, "GET /escaped HTTP/1.0\r\n\r\n")
 		_, _ = io.Copy(io.Discard, c)
 		_ = c.Close()

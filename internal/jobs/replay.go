@@ -122,7 +122,7 @@ func (q *ReplayRequest) value(s *Stored) canon.Value {
 		canon.M("max_time_ns", canon.Int(q.MaxTime.Nanoseconds())),
 		canon.M("mocks", canon.Array(mocks...)),
 		canon.M("mode", canon.String(string(q.Mode))),
-		canon.M("rerun", names(q.Rerun)),
+		canon.M("rerun", canon.Strings(q.Rerun)),
 		canon.M("run", canon.String(string(s.Run))),
 		canon.M("sandbox", canon.String(string(q.Sandbox))))
 }
@@ -524,9 +524,9 @@ func (p *replaying) summary(cause error) canon.Value {
 		canon.M("authoritative", canon.Bool(authoritative)),
 		canon.M("code", codeText(cause)),
 		canon.M("job_id", canon.String(p.job.JobID)),
-		canon.M("missing", names(missing)),
+		canon.M("missing", canon.Strings(missing)),
 		canon.M("mode", canon.String(string(p.q.Mode))),
-		canon.M("non_authoritative_because", names(because)),
+		canon.M("non_authoritative_because", canon.Strings(because)),
 		canon.M("request_id", canon.String(p.out.Request)))
 }
 

@@ -209,7 +209,7 @@ func council(v canon.Value, spec *job.Spec) canon.Value {
 			ids = append(ids, a.ID)
 		}
 		slices.Sort(ids)
-		v = v.With("council", names(ids))
+		v = v.With("council", canon.Strings(ids))
 	}
 	if n, _ := v.Get("council_quorum").AsInt(); n == 0 {
 		v = v.With("council_quorum", canon.Int(int64(v.Get("council").Len()/2+1)))
@@ -219,7 +219,7 @@ func council(v canon.Value, spec *job.Spec) canon.Value {
 		for _, a := range spec.Roster.Holders(spec.Tenant, govern.Admin) {
 			ids = append(ids, a.ID)
 		}
-		v = v.With("super_admins", names(ids))
+		v = v.With("super_admins", canon.Strings(ids))
 	}
 	return v
 }
@@ -363,7 +363,7 @@ func (r *Runner) goOn(ctx context.Context, t *run) (*Result, error) {
 	}
 	data := canon.Object(
 		canon.M("job_id", canon.String(res.JobID)),
-		canon.M("missing", names(res.Log.Missing)),
+		canon.M("missing", canon.Strings(res.Log.Missing)),
 		canon.M("replayable", canon.Bool(res.Log.Replayable)))
 	if !res.Log.Replayable {
 		if err := t.session.Erase(ctx, job.OutputScope); err != nil {

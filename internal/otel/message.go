@@ -108,24 +108,17 @@ func textPart(s string) canon.Value {
 }
 
 func toolCall(id, name, arguments canon.Value) canon.Value {
-	return part("tool_call", id).With("name", canon.String(name.Str())).With("arguments", given(arguments))
+	return part("tool_call", id).With("name", canon.String(name.Str())).With("arguments", arguments.OrNull())
 }
 
 func toolResult(id, result canon.Value) canon.Value {
-	return part("tool_call_response", id).With("response", given(result))
+	return part("tool_call_response", id).With("response", result.OrNull())
 }
 
 func part(kind string, id canon.Value) canon.Value {
 	v := canon.Object(canon.M("type", canon.String(kind)))
 	if s := id.Str(); s != "" {
 		v = v.With("id", canon.String(s))
-	}
-	return v
-}
-
-func given(v canon.Value) canon.Value {
-	if v.IsZero() {
-		return canon.Null()
 	}
 	return v
 }

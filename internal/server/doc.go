@@ -1,9 +1,10 @@
 // Package server is the HTTP API of "reprise serve": the runs of one store to
-// list, read, verify, compare, export and import.
+// list, read, verify, compare, export and import, and its trajectories and jobs
+// to begin, govern and replay.
 //
 // The routes are declared in code, and the OpenAPI 3.1 document is made from
 // them: what the document says is what the server checks. The types are those
-// of package api. Engines add their routes through [Options.Register].
+// of package api. Further routes are added through [Options.Register].
 //
 // # Errors
 //

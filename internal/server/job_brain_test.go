@@ -17,12 +17,8 @@ import (
 func TestRouterDecidesOverHTTPAsInTheJob(t *testing.T) {
 	t.Parallel()
 	r := newJobRig(t)
-	run := r.start(keptJob)
-	j, err := jobs.Find(t.Context(), r.store, run.Run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, _, err := jobs.ReadLog(t.Context(), r.store, run.Run)
+	j := r.kept()
+	l, _, err := jobs.ReadLog(t.Context(), r.store, j.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +28,7 @@ func TestRouterDecidesOverHTTPAsInTheJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, payload := range ticksBefore(t, r, run.Run, l, l.Iterations[0].Event) {
+	for _, payload := range ticksBefore(t, r, j.Run, l, l.Iterations[0].Event) {
 		next, err := r.client.Tick(t.Context(), api.TickRequest{BrainStateID: brain.ID, Tick: json.RawMessage(payload.String())})
 		if err != nil {
 			t.Fatal(err)
@@ -102,10 +98,7 @@ func ticksBefore(t *testing.T, r *jobRig, run ledger.RunID, l *job.Log, event st
 func TestBrainStateIsFrozenTickedAndAskedOverHTTP(t *testing.T) {
 	t.Parallel()
 	r := newJobRig(t)
-	j, err := jobs.Find(t.Context(), r.store, r.start(keptJob).Run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := r.kept()
 	begun, err := r.client.BrainSnapshot(t.Context(), j.Snapshots[job.KindBrainState])
 	if err != nil || begun.Run != string(j.Run) {
 		t.Fatalf("the snapshot of a job = %+v, %v", begun, err)

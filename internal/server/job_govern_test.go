@@ -322,11 +322,7 @@ func TestRolesAndModesOverHTTP(t *testing.T) {
 func TestIncidentHaltsOverHTTPUntilItIsCleared(t *testing.T) {
 	t.Parallel()
 	r := newJobRig(t)
-	run := r.start(keptJob)
-	j, err := jobs.Find(t.Context(), r.store, run.Run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := r.kept()
 	for _, id := range []string{"cat", "cleo", "cyd"} {
 		r.enrol(id, govern.Council)
 	}
@@ -334,9 +330,9 @@ func TestIncidentHaltsOverHTTPUntilItIsCleared(t *testing.T) {
 	r.enrol("oscar", govern.Operator)
 	r.enrol("both", govern.Admin, govern.Auditor)
 	r.enrol("operator", govern.Operator, govern.Admin)
-	wish := api.ReplayWish{Job: string(run.Run)}
+	wish := api.ReplayWish{Job: string(j.Run)}
 	about := api.Matter{Ledger: r.governed().LedgerID, Subject: j.Snapshots[job.KindGovernance], Bound: strings.Repeat("1", 64)}
-	_, err = r.client.HaltReplays(t.Context(), "", r.sign("olga", govern.Auditor, govern.Stop, about))
+	_, err := r.client.HaltReplays(t.Context(), "", r.sign("olga", govern.Auditor, govern.Stop, about))
 	r.wantCode("an incident by an auditor", err, govern.ErrRole.Error())
 	_, err = r.client.HaltReplays(t.Context(), "", r.sign("oscar", govern.Operator, govern.Clear, about))
 	r.wantCode("an incident with another verb", err, govern.ErrVerb.Error())

@@ -62,6 +62,10 @@ func (s *Server) replayRoutes() {
 	) (*answer[api.GovernedRequest], error) {
 		return of(s.voteOnReplay(ctx, in.Tenant, in.ID, in.Body.Act))
 	})
+}
+
+// governanceRoutes are those of the roster, of halts and of what jobs ask for.
+func (s *Server) governanceRoutes() {
 	huma.Register(s.api, huma.Operation{
 		OperationID: "enrolMatter", Method: http.MethodPost, Path: "/v1/governance/enrol/matter", Tags: []string{tagJobs},
 		Summary:       "Get what an enrolment must sign",

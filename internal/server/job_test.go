@@ -111,6 +111,16 @@ func (r *jobRig) start(text string) *jobs.Result {
 	return res
 }
 
+// kept runs a job whose outputs are kept, and reads it from the store.
+func (r *jobRig) kept() *jobs.Stored {
+	r.t.Helper()
+	j, err := jobs.Find(r.t.Context(), r.store, r.start(keptJob).Run)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return j
+}
+
 // sign signs an act as somebody whose key is on this machine, which the server
 // does not need.
 func (r *jobRig) sign(as string, role govern.Role, verb govern.Verb, m api.Matter) []byte {
@@ -384,13 +394,9 @@ func TestProductionReplayIsAllowedOverHTTPByAVote(t *testing.T) {
 func TestChangedJobIsAnIntegrityFailureOverHTTPAndHalts(t *testing.T) {
 	t.Parallel()
 	r := newJobRig(t)
-	run := r.start(keptJob)
-	j, err := jobs.Find(t.Context(), r.store, run.Run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.runner.Config.Store = changed{r.runner.Config.Store, run.Run}
-	_, err = r.replay("operator", govern.Operator, api.ReplayWish{Job: string(run.Run)})
+	j := r.kept()
+	r.runner.Config.Store = changed{r.runner.Config.Store, j.Run}
+	_, err := r.replay("operator", govern.Operator, api.ReplayWish{Job: string(j.Run)})
 	r.wantCode("a changed job", err, "INTEGRITY_FAILURE")
 	g, err := r.client.Governance(t.Context(), "")
 	if err != nil || len(g.Halts) == 0 {
@@ -406,7 +412,7 @@ func TestChangedJobIsAnIntegrityFailureOverHTTPAndHalts(t *testing.T) {
 		t.Errorf("the metrics lack %s", line)
 	}
 	r.runner.Config.Store = r.store
-	if _, err = r.replay("operator", govern.Operator, api.ReplayWish{Job: string(run.Run)}); fault.ClassOf(err) != fault.ClassHalted {
+	if _, err = r.replay("operator", govern.Operator, api.ReplayWish{Job: string(j.Run)}); fault.ClassOf(err) != fault.ClassHalted {
 		t.Errorf("a replay of what stands still = %v, want it to be halted", err)
 	}
 }

@@ -172,6 +172,7 @@ func (s *Server) routes() error {
 	s.brainRoutes()
 	s.jobRoutes()
 	s.replayRoutes()
+	s.governanceRoutes()
 	s.policyRoutes()
 	s.metricRoutes()
 	s.healthRoutes()

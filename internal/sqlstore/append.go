@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/reprise-dev/reprise/internal/entrycode"
 	"github.com/reprise-dev/reprise/kernel/blob"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -72,7 +73,7 @@ func encode(b *ledger.Batch) (a *appending, size int, err error) {
 		}
 		r.info.Ended, r.info.Sealed = h.T, h.Kind == ledger.KindSeal
 		r.info.At = ledger.Position{Count: h.N + 1, Last: e.ID}
-		raw = appendEntry(raw, &h, e)
+		raw = entrycode.Append(raw, &h, e)
 		from := len(kept)
 		kept = append(kept, e.Header...)
 		a.entries[i] = idHeader{id: e.ID, header: kept[from:]}

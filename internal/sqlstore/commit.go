@@ -215,6 +215,9 @@ func (s *Store) commit(jobs []*job, refusals []error) error {
 	if err == nil {
 		err = g.flush()
 	}
+	if err == nil && s.dialect.Ahead != nil {
+		s.dialect.Ahead(g.size())
+	}
 	if err == nil {
 		_, err = s.writer.commit.ExecContext(ctx)
 	}

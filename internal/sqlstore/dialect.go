@@ -23,6 +23,9 @@ type Dialect struct {
 	Changed string
 	// Size is a query for the size of the database, in bytes.
 	Size string
+	// Ahead is called before a transaction that has written so many bytes is
+	// committed, by who has the lock for writing; nil: nobody needs to know.
+	Ahead func(size int)
 	// Scrub are statements to run when something was erased, so that the
 	// bytes are gone from the disk too.
 	Scrub []string

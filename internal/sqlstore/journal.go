@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/reprise-dev/reprise/internal/entrycode"
 	"github.com/reprise-dev/reprise/kernel/blob"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -45,8 +46,8 @@ func appendRecord(dst []byte, run int64, r *record) []byte {
 	} else {
 		dst = append(dst, 0)
 	}
-	dst = appendText(dst, r.info.Opened)
-	dst = appendText(dst, r.info.Ended)
+	dst = entrycode.AppendText(dst, r.info.Opened)
+	dst = entrycode.AppendText(dst, r.info.Ended)
 	dst = binary.AppendUvarint(dst, uint64(len(r.data)))
 	return append(dst, r.data...)
 }
@@ -189,32 +190,32 @@ func (t *tail) add(list []row) error {
 
 // look reads the records of a row.
 func (t *tail) look(data []byte) error {
-	d := decoder{rest: data}
-	for len(d.rest) > 0 && !d.failed {
-		switch d.take(1)[0] {
+	d := entrycode.Decoder{Rest: data}
+	for len(d.Rest) > 0 && !d.Failed {
+		switch d.Take(1)[0] {
 		case recordEntries:
 			var r record
-			key := int64(d.number(1 << 31))
-			r.first = int64(d.number(ledger.MaxCount))
-			r.info.At.Count = r.first + int64(d.number(ledger.MaxCount))
-			r.info.At.Last = d.digest()
-			r.info.Sealed = d.number(1) == 1
-			r.info.Opened, r.info.Ended = d.text(), d.text()
-			r.data = d.take(int(d.number(1 << 31)))
+			key := int64(d.Number(1 << 31))
+			r.first = int64(d.Number(ledger.MaxCount))
+			r.info.At.Count = r.first + int64(d.Number(ledger.MaxCount))
+			r.info.At.Last = d.Digest()
+			r.info.Sealed = d.Number(1) == 1
+			r.info.Opened, r.info.Ended = d.Text(), d.Text()
+			r.data = d.Take(int(d.Number(1 << 31)))
 			t.runs[key] = append(t.runs[key], r)
 		case recordChunk:
-			name := chunkName{scope: int64(d.number(1<<63 - 1)), id: d.digest()}
-			data := d.take(int(d.number(blob.MaxChunk)))
+			name := chunkName{scope: int64(d.Number(1<<63 - 1)), id: d.Digest()}
+			data := d.Take(int(d.Number(blob.MaxChunk)))
 			if _, ok := t.chunks[name]; !ok {
 				t.order = append(t.order, name)
 				t.chunks[name] = data
 			}
 		default:
-			d.failed = true
+			d.Failed = true
 		}
 	}
-	if d.failed {
-		return fault.New(ErrRow, "sqlstore.journal", "a record cannot be read, %d bytes before the end", len(d.rest))
+	if d.Failed {
+		return fault.New(ErrRow, "sqlstore.journal", "a record cannot be read, %d bytes before the end", len(d.Rest))
 	}
 	return nil
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/reprise-dev/reprise/internal/entrycode"
 	"github.com/reprise-dev/reprise/internal/packed"
+	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
@@ -106,19 +108,24 @@ func decodeRecords(run ledger.RunID, records []record, n int64) (page []ledger.E
 	return page, nil
 }
 
+// place names an entry among all runs of a store. A segment stands at that of
+// its first entry, and holds consecutive ones of one run, one behind the other.
+func place(run int64, n int64) int64 { return run*ledger.MaxCount + n }
+
 // decodeEntries appends the entries of raw, the first of which has number
 // first, to a page that begins at n. It leaves out those that the page has.
 func decodeEntries(page []ledger.Entry, run ledger.RunID, first int64, raw []byte, n int64) ([]ledger.Entry, error) {
 	if want := n + int64(len(page)); first > want {
 		return nil, fault.New(ErrRow, "sqlstore.Read", "run %s: entries %d to %d are not there", run, want, first-1)
 	}
-	d := decoder{run: run, n: first, rest: raw}
-	for len(d.rest) > 0 {
+	d := entrycode.Decoder{Run: run, N: first, Rest: raw}
+	for len(d.Rest) > 0 {
 		var e ledger.Entry
-		if err := d.entry(&e); err != nil {
-			return nil, err
+		from := len(d.Rest)
+		if !d.Entry(&e) {
+			return nil, fault.New(ErrRow, "sqlstore.Read", "run %s: entry %d cannot be read from the %d bytes of its row", run, d.N-1, from)
 		}
-		if d.n > n+int64(len(page)) {
+		if d.N > n+int64(len(page)) {
 			page = append(page, e)
 		}
 	}
@@ -309,4 +316,12 @@ func (s *Store) Statements(ctx context.Context, id ledger.RunID, typ string) ite
 			}
 		}
 	}
+}
+
+func digest(b []byte) (d canon.Digest, err error) {
+	if len(b) != len(d) {
+		return d, fault.New(ErrRow, "sqlstore.digest", "a digest of %d bytes in a row", len(b))
+	}
+	copy(d[:], b)
+	return d, nil
 }

@@ -119,6 +119,14 @@ type group struct {
 	rows   []row            // of the journal, that this transaction adds
 }
 
+// size returns how many bytes the transaction adds to the journal.
+func (g *group) size() (n int) {
+	for _, r := range g.rows {
+		n += len(r.data)
+	}
+	return n
+}
+
 // ctx returns the context of the transaction, which is nobody's: it is not
 // given up because one of those who wait for it waits no longer.
 func (*group) ctx() context.Context { return context.Background() }

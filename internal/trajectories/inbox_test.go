@@ -20,7 +20,7 @@ func TestAnActReachesTheProcessThatRuns(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, nil)
 	g.r.Config.Spool = filepath.Join(g.dir, "spool")
-	open := filepath.Join(g.dir, "open")
+	open, reached := filepath.Join(g.dir, "open"), filepath.Join(g.dir, "reached")
 	task := g.task(fmt.Sprintf(`
 task: One waits for a person, the other for a gate
 agents: [{name: asks}, {name: works}]
@@ -32,7 +32,7 @@ policies:
   - name: p
     rules: [{name: ask, when: {field: intent.target, op: eq, value: kv_set}, decision: {kind: require_approval, channel: desk, reason: look}}]
 actors: [{id: operator, roles: [approver]}, {id: carol, roles: [auditor]}]
-`, "until [ -e "+open+" ]; do sleep 0.05; done; echo {}"), `
+`, ": >"+reached+"; until [ -e "+open+" ]; do sleep 0.05; done; echo {}"), `
 asks:
   - calls: [{kv_set: {key: a, value: 1}}]
   - text: asked
@@ -52,6 +52,10 @@ works:
 	other := *g.r
 	other.Config.Holder = "another process"
 	run := waitPending(t, &other)
+	waitFor(t, "anybody at the gate", func() bool {
+		_, err := os.Stat(reached)
+		return err == nil
+	})
 	refused, taken := make(chan error, 1), make(chan error, 1)
 	go func() {
 		_, err := other.Approve(t.Context(), run, "", true, trajectories.Act{As: "carol"})
@@ -61,7 +65,11 @@ works:
 		_, err := other.Approve(t.Context(), run, "", true, trajectories.Act{})
 		taken <- err
 	}()
-	time.Sleep(300 * time.Millisecond) // both are in the inbox before anything can take them
+	// As long as the gate is closed nothing takes them.
+	waitFor(t, "both acts in the inbox", func() bool {
+		acts, err := filepath.Glob(filepath.Join(g.r.Config.Spool+".inbox", string(run), "*.in"))
+		return err == nil && len(acts) == 2
+	})
 	if err := os.WriteFile(open, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -82,19 +90,28 @@ works:
 	same(t, g.r, run)
 }
 
-func waitPending(t *testing.T, r *trajectories.Runner) ledger.RunID {
+func waitPending(t *testing.T, r *trajectories.Runner) (run ledger.RunID) {
 	t.Helper()
-	for range 200 {
+	waitFor(t, "a run that waits for an approval", func() bool {
 		for info, err := range r.Config.Store.Runs(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			if res, err := r.State(t.Context(), info.Run); err == nil && len(res.Pending) == 1 {
-				return info.Run
+				run = info.Run
+				return true
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
+		return false
+	})
+	return run
+}
+
+func waitFor(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("nothing came of waiting for %s", what)
+		}
 	}
-	t.Fatal("nothing waits for an approval")
-	return ""
 }

@@ -17,7 +17,7 @@ type Redaction struct {
 
 // value returns r as the open of a run says it.
 func (r Redaction) value() canon.Value {
-	return canon.Object(canon.M("env", stringsValue(r.Env)), canon.M("members", stringsValue(r.Members)))
+	return canon.Object(canon.M("env", canon.Strings(r.Env)), canon.M("members", canon.Strings(r.Members)))
 }
 
 func redactionOf(v canon.Value) Redaction {

@@ -204,8 +204,9 @@ func (g *rig) contents(run ledger.RunID) string {
 // dying is a store that kills the process around its so-manieth append.
 type dying struct {
 	store.Store
-	at     int
+	at     int // 0: at none
 	before bool
+	behind string // a file: the first append behind what is written to it is not made
 	seen   int
 }
 
@@ -213,11 +214,14 @@ func (d *dying) Append(ctx context.Context, b *ledger.Batch) error {
 	if len(b.Entries) > 0 {
 		d.seen++
 	}
-	if d.seen == d.at && d.before {
+	if d.seen > 0 && d.seen == d.at && d.before {
+		die()
+	}
+	if info, err := os.Stat(d.behind); err == nil && info.Size() > 0 && len(b.Entries) > 0 {
 		die()
 	}
 	err := d.Store.Append(ctx, b)
-	if d.seen == d.at {
+	if d.seen > 0 && d.seen == d.at {
 		die()
 	}
 	return err
@@ -240,7 +244,7 @@ func runAndDie() {
 	if err != nil {
 		panic(err)
 	}
-	r := runnerOn(&dying{Store: s, at: at, before: os.Getenv("BEFORE") != ""}, dir, time.Now, "dying")
+	r := runnerOn(&dying{Store: s, at: at, before: os.Getenv("BEFORE") != "", behind: os.Getenv("BEHIND")}, dir, time.Now, "dying")
 	t, err := trajectories.ReadTask(filepath.Join(dir, "task.yaml"))
 	if err != nil {
 		panic(err)

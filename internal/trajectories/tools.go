@@ -372,11 +372,3 @@ func (m *mcpSpec) list(ctx context.Context, w *live.World) ([]trajectory.Tool, e
 	}
 	return out, nil
 }
-
-func stringsValue(list []string) canon.Value {
-	out := make([]canon.Value, len(list))
-	for i, s := range list {
-		out[i] = canon.String(s)
-	}
-	return canon.Array(out...)
-}

@@ -13,7 +13,7 @@ import (
 // what is declared: the values of env are recorded, those of env_from are not.
 // A folder is relative to dir.
 func Exec(s yamlfile.Section, dir, kind string, argv []string) (canon.Value, error) {
-	t := canon.Object(canon.M("kind", canon.String(kind)), canon.M("argv", texts(argv)))
+	t := canon.Object(canon.M("kind", canon.String(kind)), canon.M("argv", canon.Strings(argv)))
 	if n, ok := s.Get("env"); ok {
 		env, err := n.JSON()
 		if err != nil {
@@ -34,7 +34,7 @@ func Exec(s yamlfile.Section, dir, kind string, argv []string) (canon.Value, err
 		return t, err
 	}
 	if len(from) > 0 {
-		t = t.With("env_from", texts(from))
+		t = t.With("env_from", canon.Strings(from))
 	}
 	folder, err := s.Text("dir")
 	if err != nil {
@@ -100,12 +100,4 @@ func Secrets(t canon.Value) []string {
 		out = append(out, e.Str())
 	}
 	return out
-}
-
-func texts(list []string) canon.Value {
-	out := make([]canon.Value, len(list))
-	for i, s := range list {
-		out[i] = canon.String(s)
-	}
-	return canon.Array(out...)
 }

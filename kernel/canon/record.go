@@ -158,12 +158,3 @@ func (r *Record) Names(name string, limit int) []string {
 	}
 	return out
 }
-
-// Strings returns a list of texts as a value.
-func Strings(list []string) Value {
-	elems := make([]Value, len(list))
-	for i, s := range list {
-		elems[i] = String(s)
-	}
-	return Array(elems...)
-}

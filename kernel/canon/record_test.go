@@ -58,3 +58,26 @@ func TestRecordReadsWhatIsNamedAndNothingElse(t *testing.T) {
 		}
 	}
 }
+
+func TestValuesOfLists(t *testing.T) {
+	t.Parallel()
+	type role string
+	length := func(s string) canon.Value { return canon.Int(int64(len(s))) }
+	for _, tt := range []struct {
+		name string
+		got  canon.Value
+		want string
+	}{
+		{"strings", canon.Strings([]string{"b", "a"}), `["b","a"]`},
+		{"a type of strings", canon.Strings([]role{"admin"}), `["admin"]`},
+		{"no strings", canon.Strings[string](nil), `[]`},
+		{"each element", canon.ArrayOf([]string{"four", ""}, length), `[4,0]`},
+		{"an absent element", canon.ArrayOf([]string{"x", ""}, canon.Text), `["x",null]`},
+		{"an empty text is left out", canon.Object(canon.M("a", canon.Text("")), canon.M("b", canon.Text("x"))), `{"b":"x"}`},
+		{"or is null", canon.Object(canon.M("a", canon.Text("").OrNull()), canon.M("b", canon.Text("x").OrNull())), `{"a":null,"b":"x"}`},
+	} {
+		if got := tt.got.String(); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}

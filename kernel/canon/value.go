@@ -80,6 +80,15 @@ func Int(n int64) Value { return Value{kind: KindNumber, text: strconv.FormatInt
 // String returns a string. Invalid UTF-8 is refused when it is encoded.
 func String(s string) Value { return Value{kind: KindString, text: s} }
 
+// Text returns a string, or an absent value for the empty one, so that a member
+// that says nothing is left out.
+func Text(s string) Value {
+	if s == "" {
+		return Value{}
+	}
+	return String(s)
+}
+
 // Number returns a number whose token is kept as it is given. It refuses what
 // is no JSON number with [ErrSyntax], and what overflows a double with
 // [ErrNumber].
@@ -105,6 +114,21 @@ func Array(elems ...Value) Value {
 		}
 	}
 	return Value{kind: KindArray, node: &node{elems: elems}}
+}
+
+// ArrayOf returns an array of what value makes of each element of list, in
+// their order.
+func ArrayOf[T any](list []T, value func(T) Value) Value {
+	elems := make([]Value, len(list))
+	for i, e := range list {
+		elems[i] = value(e)
+	}
+	return Array(elems...)
+}
+
+// Strings returns an array of strings, in the order of list.
+func Strings[S ~string](list []S) Value {
+	return ArrayOf(list, func(s S) Value { return String(string(s)) })
 }
 
 // Object returns an object with its members in the order given, without those
@@ -139,6 +163,14 @@ func (v Value) IsZero() bool { return v.kind == Absent }
 
 // IsNull reports whether v is null. An absent value is not.
 func (v Value) IsNull() bool { return v.kind == KindNull }
+
+// OrNull returns v, or null for an absent value: a member that is always there.
+func (v Value) OrNull() Value {
+	if v.IsZero() {
+		return Null()
+	}
+	return v
+}
 
 // Get returns the member of that name, or an absent Value. Of a name that
 // stands twice it returns any.

@@ -118,13 +118,9 @@ func (k Key) Depth() int {
 
 // Body returns the body of c's call entry.
 func (c *Call) Body(k Key) canon.Value {
-	norms := make([]canon.Value, len(c.Norms))
-	for i, n := range c.Norms {
-		norms[i] = canon.String(n)
-	}
 	match := canon.Object(canon.M("key", canon.String(c.Match.String())))
-	if len(norms) > 0 {
-		match = match.With("norms", canon.Array(norms...))
+	if len(c.Norms) > 0 {
+		match = match.With("norms", canon.Strings(c.Norms))
 	}
 	v := canon.Object(
 		canon.M("class", canon.String(string(c.Class))),
@@ -202,11 +198,7 @@ func (o *Outcome) Body() canon.Value {
 		))
 	}
 	if len(o.Redacted) > 0 {
-		names := make([]canon.Value, len(o.Redacted))
-		for i, n := range o.Redacted {
-			names[i] = canon.String(n)
-		}
-		v = v.With("redacted", canon.Array(names...))
+		v = v.With("redacted", canon.Strings(o.Redacted))
 	}
 	return v
 }

@@ -21,9 +21,6 @@ type Record struct {
 	used    bool
 }
 
-// Used reports whether the call was answered from this record.
-func (r *Record) Used() bool { return r.used }
-
 // Journal answers calls from a recorded ledger. Its memory grows with the
 // number of calls, not with their contents. It is not safe for concurrent
 // use.

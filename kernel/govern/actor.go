@@ -62,17 +62,9 @@ func (a Actor) value() canon.Value {
 	return canon.Object(
 		canon.M("id", canon.String(a.ID)),
 		canon.M("key", canon.String(base64.StdEncoding.EncodeToString(a.Key.SPKI()))),
-		canon.M("roles", rolesValue(a.Roles)),
+		canon.M("roles", canon.Strings(a.Roles)),
 		canon.M("tenant", canon.String(a.Tenant)),
 	)
-}
-
-func rolesValue(roles []Role) canon.Value {
-	elems := make([]canon.Value, len(roles))
-	for i, r := range roles {
-		elems[i] = canon.String(string(r))
-	}
-	return canon.Array(elems...)
 }
 
 // Roster is a list of actors. Whoever is not on it does not count. A ledger

@@ -59,7 +59,7 @@ type Quorum struct {
 func (q Quorum) value() canon.Value {
 	return canon.Object(
 		canon.M("need", canon.Int(int64(q.Need))),
-		canon.M("roles", rolesValue(q.Roles)),
+		canon.M("roles", canon.Strings(q.Roles)),
 		canon.M("rule", canon.String(q.Rule.String())),
 	)
 }

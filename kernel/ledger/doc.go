@@ -26,7 +26,7 @@
 //
 // Place ids differ between two runs that did the same. The comparison form of
 // an entry, which replay and diff use, therefore leaves out att, refs and
-// scope and takes the attachments as {name, type, bytes} instead; see [Compare].
+// scope and takes the attachments as {name, type, bytes} instead; see [Compared].
 //
 // # Trust
 //

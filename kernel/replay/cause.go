@@ -72,15 +72,15 @@ func (c *Cause) value() canon.Value {
 	}
 	v := canon.Object(
 		canon.M("text", canon.String(c.Text())),
-		canon.M("part", text(c.Part)),
-		canon.M("pointer", text(c.Pointer)),
-		canon.M("about", text(c.About)),
+		canon.M("part", canon.Text(c.Part)),
+		canon.M("pointer", canon.Text(c.Pointer)),
+		canon.M("about", canon.Text(c.About)),
 		canon.M("origin", canon.String(string(c.Origin))),
 		canon.M("recorded", c.Was),
 		canon.M("now", c.Now),
 	)
 	if c.Step > 0 {
-		v = v.With("step", canon.Int(c.Step)).With("step_name", text(c.Name)).With("step_entry", index(c.Entry)).With("step_run", text(string(c.Run)))
+		v = v.With("step", canon.Int(c.Step)).With("step_name", canon.Text(c.Name)).With("step_entry", index(c.Entry)).With("step_run", canon.Text(string(c.Run)))
 	}
 	return v
 }

@@ -158,20 +158,20 @@ func OfVerification(v *ledger.Verification, asked ledger.Level) *Report {
 func (r *Report) Value() canon.Value {
 	return canon.Object(
 		canon.M("verb", canon.String(string(r.Verb))),
-		canon.M("mode", text(r.Mode)),
+		canon.M("mode", canon.Text(r.Mode)),
 		canon.M("verdict", canon.String(string(r.Verdict))),
 		canon.M("authoritative", canon.Bool(r.Authoritative)),
 		canon.M("exit_status", canon.Int(int64(r.Verdict.ExitStatus()))),
-		canon.M("run", text(string(r.Run))),
-		canon.M("other", text(string(r.Other))),
+		canon.M("run", canon.Text(string(r.Run))),
+		canon.M("other", canon.Text(string(r.Other))),
 		canon.M("level", level(r.Verb, r.Level)),
 		canon.M("asked", level(r.Verb, r.Asked)),
 		canon.M("counts", counts(r.Counts)),
-		canon.M("phases", list(r.Phases, phase)),
-		canon.M("divergences", list(r.Divergences, divergence)),
+		canon.M("phases", canon.ArrayOf(r.Phases, phase)),
+		canon.M("divergences", canon.ArrayOf(r.Divergences, divergence)),
 		canon.M("divergences_total", canon.Int(r.Total)),
 		canon.M("sentence", sentence(r)),
-		canon.M("remarks", list(r.Remarks, canon.String)),
+		canon.M("remarks", canon.Strings(r.Remarks)),
 		canon.M("detail", r.Detail),
 	)
 }
@@ -183,28 +183,12 @@ func level(v Verb, l ledger.Level) canon.Value {
 	return canon.Int(int64(l))
 }
 
-// text returns s, or an absent value for the empty string.
-func text(s string) canon.Value {
-	if s == "" {
-		return canon.Value{}
-	}
-	return canon.String(s)
-}
-
 // index returns n, or an absent value for -1.
 func index(n int64) canon.Value {
 	if n < 0 {
 		return canon.Value{}
 	}
 	return canon.Int(n)
-}
-
-func list[T any](in []T, f func(T) canon.Value) canon.Value {
-	out := make([]canon.Value, len(in))
-	for i, x := range in {
-		out[i] = f(x)
-	}
-	return canon.Array(out...)
 }
 
 func counts(in []Count) canon.Value {
@@ -225,10 +209,10 @@ func phase(p ledger.Phase) canon.Value {
 		v = v.With("first", canon.Object(
 			canon.M("code", canon.String(f.Code.Error())),
 			canon.M("n", index(f.N)),
-			canon.M("where", text(f.Where)),
-			canon.M("expected", text(f.Expected)),
-			canon.M("found", text(f.Found)),
-			canon.M("message", text(f.Msg)),
+			canon.M("where", canon.Text(f.Where)),
+			canon.M("expected", canon.Text(f.Expected)),
+			canon.M("found", canon.Text(f.Found)),
+			canon.M("message", canon.Text(f.Msg)),
 		))
 	}
 	return v
@@ -238,16 +222,16 @@ func divergence(d Divergence) canon.Value {
 	return canon.Object(
 		canon.M("kind", canon.String(string(d.Kind))),
 		canon.M("what", canon.String(d.What)),
-		canon.M("name", text(d.Name)),
+		canon.M("name", canon.Text(d.Name)),
 		canon.M("step", canon.Int(d.Step)),
 		canon.M("recorded", index(d.Recorded)),
-		canon.M("run", text(string(d.Run))),
+		canon.M("run", canon.Text(string(d.Run))),
 		canon.M("now", index(d.Now)),
 		canon.M("nearest", index(d.Nearest)),
 		canon.M("follows", canon.Bool(d.Follows)),
-		canon.M("differences", list(d.Where, difference)),
-		canon.M("message", text(d.Msg)),
-		canon.M("effect", text(d.Effect)),
+		canon.M("differences", canon.ArrayOf(d.Where, difference)),
+		canon.M("message", canon.Text(d.Msg)),
+		canon.M("effect", canon.Text(d.Effect)),
 		canon.M("cause", d.Cause.value()),
 	)
 }

@@ -76,6 +76,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 		Dialect: sqlstore.Dialect{
 			Name: "sqlite", Goose: goose.DialectSQLite3, Migrations: migrations,
 			Begin:   "BEGIN IMMEDIATE",
+			Ahead:   (&ahead{path: full + "-wal"}).room,
 			Changed: "PRAGMA data_version",
 			Size:    "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
 			Scrub:   []string{"PRAGMA wal_checkpoint(TRUNCATE)"},
@@ -102,7 +103,7 @@ func dsn(path string, o *Options, more ...string) string {
 		"_synchronous=FULL",
 		"_pragma=page_size(4096)",
 		"_pragma=secure_delete(1)", // what is erased is overwritten
-		"_pragma=wal_autocheckpoint(4000)",
+		"_pragma=wal_autocheckpoint(" + strconv.Itoa(logPages) + ")",
 		"_pragma=cache_size(-32768)",
 	}, more...)
 	return u.String() + "?" + strings.Join(q, "&")

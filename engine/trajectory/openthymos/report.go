@@ -202,20 +202,20 @@ func (r *Report) Value() canon.Value {
 func (v *Verdict) value(strict bool) canon.Value {
 	out := canon.Object(
 		canon.M("accepted", canon.Bool(v.Accepted)),
-		canon.M("error", text(v.Text)),
-		canon.M("phases", values(v.Phases, func(p ledger.Phase) canon.Value {
+		canon.M("error", canon.Text(v.Text)),
+		canon.M("phases", canon.ArrayOf(v.Phases, func(p ledger.Phase) canon.Value {
 			return canon.Object(canon.M("name", canon.String(p.Name)), canon.M("checked", canon.Int(p.Checked)), canon.M("failed", canon.Int(p.Failed)))
 		})),
-		canon.M("findings", values(v.Findings, finding)),
+		canon.M("findings", canon.ArrayOf(v.Findings, finding)),
 		canon.M("findings_total", canon.Int(v.Total)),
-		canon.M("remarks", values(v.Remarks, canon.String)),
+		canon.M("remarks", canon.Strings(v.Remarks)),
 	)
 	if strict {
 		out = out.With("unsigned_tail", canon.Int(v.UnsignedTail)).With("uncovered", canon.Int(v.Uncovered))
 	}
 	if strict || v.Accepted {
 		out = out.With("report", v.Summary.value()).
-			With("world", values(v.World, func(r Resource) canon.Value { return r.value() }))
+			With("world", canon.ArrayOf(v.World, func(r Resource) canon.Value { return r.value() }))
 	}
 	return out
 }
@@ -229,10 +229,10 @@ func finding(f Finding) canon.Value {
 		canon.M("code", canon.String(f.Code.Error())),
 		canon.M("phase", canon.String(f.Phase)),
 		canon.M("n", place),
-		canon.M("where", text(f.Where)),
-		canon.M("expected", text(f.Expected)),
-		canon.M("found", text(f.Found)),
-		canon.M("message", text(f.Msg)),
+		canon.M("where", canon.Text(f.Where)),
+		canon.M("expected", canon.Text(f.Expected)),
+		canon.M("found", canon.Text(f.Found)),
+		canon.M("message", canon.Text(f.Msg)),
 	)
 	if f.Entry != "" {
 		out = out.With("seq", number(f.Seq)).With("entry", canon.String(f.Entry))
@@ -253,49 +253,33 @@ func (s *Summary) value() canon.Value {
 		canon.M("commits_replayed", canon.Int(s.CommitsReplayed)),
 		canon.M("head_commit", null(s.HeadCommit)),
 		canon.M("head_seq", number(s.HeadSeq)),
-		canon.M("compiler_versions_seen", values(s.CompilerVersionsSeen, canon.String)),
+		canon.M("compiler_versions_seen", canon.Strings(s.CompilerVersionsSeen)),
 		canon.M("final_world_hash", null(s.FinalWorldHash)),
 		canon.M("resources", canon.Int(int64(s.Resources))),
 		canon.M("rejected_proposals", canon.Int(int64(s.RejectedProposals))),
 		canon.M("pending_approvals", canon.Int(int64(s.PendingApprovals))),
 		canon.M("delegations", canon.Int(int64(s.Delegations))),
 		canon.M("branches", canon.Int(int64(s.Branches))),
-		canon.M("tool_calls", values(s.ToolCalls, func(c ToolCall) canon.Value {
+		canon.M("tool_calls", canon.ArrayOf(s.ToolCalls, func(c ToolCall) canon.Value {
 			return canon.Object(canon.M("seq", number(c.Seq)), canon.M("commit_id", canon.String(c.CommitID)), canon.M("tool", canon.String(c.Tool)), canon.M("latency_ms", number(c.LatencyMS)))
 		})),
-		canon.M("commits", values(s.Commits, func(c Commit) canon.Value {
+		canon.M("commits", canon.ArrayOf(s.Commits, func(c Commit) canon.Value {
 			return canon.Object(
 				canon.M("seq", number(c.Seq)), canon.M("commit_id", canon.String(c.ID)), canon.M("proposal_id", canon.String(c.ProposalID)),
-				canon.M("intent_id", canon.String(c.IntentID)), canon.M("writ_id", canon.String(c.WritID)), canon.M("policy_trace", c.Trace), canon.M("compensates", text(c.Compensates)),
+				canon.M("intent_id", canon.String(c.IntentID)), canon.M("writ_id", canon.String(c.WritID)), canon.M("policy_trace", c.Trace), canon.M("compensates", canon.Text(c.Compensates)),
 			)
 		})),
-		canon.M("rejections", values(s.Rejections, func(r Rejection) canon.Value {
+		canon.M("rejections", canon.ArrayOf(s.Rejections, func(r Rejection) canon.Value {
 			return canon.Object(canon.M("seq", number(r.Seq)), canon.M("intent_id", canon.String(r.IntentID)), canon.M("kind", canon.String(r.Kind)), canon.M("detail", r.Detail))
 		})),
-		canon.M("approvals", values(s.Approvals, func(a Approval) canon.Value {
+		canon.M("approvals", canon.ArrayOf(s.Approvals, func(a Approval) canon.Value {
 			return canon.Object(
 				canon.M("seq", number(a.Seq)), canon.M("proposal_id", canon.String(a.ProposalID)), canon.M("channel", canon.String(a.Channel)),
 				canon.M("reason", canon.String(a.Reason)), canon.M("plan", a.Plan), canon.M("policy_trace", a.Trace),
 			)
 		})),
-		canon.M("children", values(s.Children, func(c Child) canon.Value {
+		canon.M("children", canon.ArrayOf(s.Children, func(c Child) canon.Value {
 			return canon.Object(canon.M("seq", number(c.Seq)), canon.M("trajectory_id", canon.String(c.TrajectoryID)), canon.M("task", canon.String(c.Task)))
 		})),
 	)
-}
-
-// text returns s, or an absent value for the empty string.
-func text(s string) canon.Value {
-	if s == "" {
-		return canon.Value{}
-	}
-	return canon.String(s)
-}
-
-func values[T any](in []T, f func(T) canon.Value) canon.Value {
-	out := make([]canon.Value, len(in))
-	for i, x := range in {
-		out[i] = f(x)
-	}
-	return canon.Array(out...)
 }

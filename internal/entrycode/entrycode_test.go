@@ -1,4 +1,4 @@
-package sqlstore
+package entrycode
 
 import (
 	"bytes"
@@ -67,65 +67,23 @@ func TestEntriesComeBackAsTheyWere(t *testing.T) {
 				// A header that the short form would not give back.
 				e.Header = append(e.Header, ' ')
 			}
-			raw = appendEntry(raw, &h, &e)
+			raw = Append(raw, &h, &e)
 			want = append(want, e)
 		}
-		d := decoder{run: run, n: first, rest: raw}
+		d := Decoder{Run: run, N: first, Rest: raw}
 		for i := range want {
 			var got ledger.Entry
-			if err := d.entry(&got); err != nil {
-				t.Fatal(err)
+			if !d.Entry(&got) {
+				t.Fatalf("entry %d cannot be read", i)
 			}
 			if !reflect.DeepEqual(got, want[i]) {
 				t.Fatalf("entry %d comes back as\n%+v, want\n%+v", i, got, want[i])
 			}
 		}
-		if len(d.rest) != 0 {
-			t.Fatalf("%d bytes are left", len(d.rest))
+		if len(d.Rest) != 0 {
+			t.Fatalf("%d bytes are left", len(d.Rest))
 		}
 	})
-}
-
-func TestJournalRowsComeBackAsTheyWere(t *testing.T) {
-	t.Parallel()
-	r := record{first: 3, data: []byte("entries"), info: ledger.RunInfo{
-		At: ledger.Position{Count: 5, Last: canon.Digest{1}}, Sealed: true, Opened: "a", Ended: "b",
-	}}
-	next := record{first: 5, data: []byte("more"), info: ledger.RunInfo{At: ledger.Position{Count: 6, Last: canon.Digest{2}}}}
-	var tl tail
-	tl.reset()
-	row := appendChunk(appendRecord(nil, 7, &r), 9, canon.Digest{3}, []byte("chunk"))
-	row = appendChunk(appendRecord(row, 7, &next), 9, canon.Digest{3}, []byte("not the first"))
-	if err := tl.look(row); err != nil {
-		t.Fatal(err)
-	}
-	if got := tl.runs[7]; !reflect.DeepEqual(got, []record{r, next}) {
-		t.Errorf("records are %+v, want %+v", got, []record{r, next})
-	}
-	for n, want := range map[int64]int{0: 2, 3: 2, 4: 2, 5: 1, 6: 0} {
-		if got := len(tl.after(7, n)); got != want {
-			t.Errorf("after(%d) = %d records, want %d", n, got, want)
-		}
-	}
-	if b, ok := tl.chunk(chunkName{9, canon.Digest{3}}); !ok || string(b) != "chunk" {
-		t.Errorf("chunk = %q, %v", b, ok)
-	}
-	for cut := 1; cut < len(row); cut++ {
-		var tl tail
-		tl.reset()
-		if err := tl.look(row[:cut]); err == nil && !bytes.HasPrefix(row, appendAll(&tl)) {
-			t.Errorf("a row that is cut off at %d is read as something else", cut)
-		}
-	}
-}
-
-// appendAll writes what a tail with one record at most holds.
-func appendAll(t *tail) (row []byte) {
-	for _, r := range t.runs[7] {
-		row = appendRecord(row, 7, &r)
-		break
-	}
-	return row
 }
 
 // FuzzEntries reads any bytes as a segment: no panic, and what is accepted is
@@ -133,18 +91,18 @@ func appendAll(t *tail) (row []byte) {
 func FuzzEntries(f *testing.F) {
 	h := ledger.Header{Run: run, N: 0, Kind: ledger.KindOpen, Type: ledger.BodyType, Size: 2, T: "2026"}
 	e := ledger.Entry{ID: canon.Digest{1}, Header: h.Append(nil), Scope: "s", Body: []byte("{}"), Parts: []blob.Part{{Recipe: []byte{1}}}}
-	f.Add(appendEntry(nil, &h, &e))
+	f.Add(Append(nil, &h, &e))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		d := decoder{run: run, rest: raw}
+		d := Decoder{Run: run, Rest: raw}
 		var e ledger.Entry
-		if d.entry(&e) != nil {
+		if !d.Entry(&e) {
 			return
 		}
 		h, err := ledger.ParseHeader(e.Header)
 		if err != nil || raw[32] == headerWhole {
 			return
 		}
-		if again := appendEntry(nil, &h, &e); !bytes.Equal(again, raw[:len(raw)-len(d.rest)]) && !ambiguous(&e) {
+		if again := Append(nil, &h, &e); !bytes.Equal(again, raw[:len(raw)-len(d.Rest)]) && !ambiguous(&e) {
 			t.Fatalf("%x is read and written again as %x", raw, again)
 		}
 	})
