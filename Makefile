@@ -39,7 +39,7 @@ bench: ## the table of docs/performance.md: each figure beside its bar and the p
 e2e: ## real SDKs and agents against the built binary
 	go -C e2e test -json -timeout 40m ./... | $(COUNT)
 
-e2e-clients: ## the agents that are installed (claude, codex, gemini, opencode), recorded and replayed
+e2e-clients: ## the agents that are installed (claude, codex, gemini, goose, opencode), recorded and replayed
 	go -C e2e test -json -tags clients -timeout 30m -run 'Agent' . | $(COUNT)
 
 gen: ## make the generated files

@@ -67,7 +67,8 @@ func wordings(id string) []wording {
 		return []wording{{
 			[]string{"messages", "*", "content", "*", "content", "*", "text"},
 			regexp.MustCompile(`\nagentId: ([0-9a-z]+) \(use SendMessage with to: '([0-9a-z]+)'[^\n]*\)(?:\n<usage>subagent_tokens: \d+\ntool_uses: \d+\nduration_ms: (\d+)</usage>)?\z`),
-			[]string{"agent:", "agent:", "time"}, "",
+			[]string{"agent:", "agent:", "time"},
+			"",
 		}}
 	case GooseTurns:
 		return gooseTurns()
