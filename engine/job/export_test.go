@@ -21,3 +21,6 @@ func (c *RouterConfig) Depth(m *Mind) int64 { return c.depth(m) }
 
 // Tokens returns the token budget of a decision.
 func (c *RouterConfig) Tokens(m *Mind) int64 { return c.tokens(m) }
+
+// FullEpisodes returns a store that has no room.
+func FullEpisodes() Episodes { return Episodes{rows: make([]Episode, maxEpisodes)} }

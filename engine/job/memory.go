@@ -23,9 +23,10 @@ const (
 	// ErrPromoted means that this episode has been promoted to this key
 	// already. Nothing is to be done.
 	ErrPromoted fault.Conflict = "job.promoted_already"
-	// ErrMemoryWriteFail means that a memory could not be written, and neither
-	// at the one retry. The user is told [SayMemoryWriteFail]; look after the
-	// store.
+	// ErrMemoryWriteFail means that a memory could not be written: the rules
+	// refuse it, or there is no room. The same rules would refuse it again, so
+	// it is not tried again; what only the disk refuses is, before the entry
+	// counts. The user is told [SayMemoryWriteFail].
 	ErrMemoryWriteFail fault.Unavailable = "MEMORY_WRITE_FAIL"
 	// ErrStorageFull means that the store has no room. Nothing was dropped;
 	// make room and run again.
@@ -300,19 +301,4 @@ func Terms(text string) []string {
 			return r >= 0x2000 && r <= 0x206F || r >= 0x3000 && r <= 0x303F
 		}
 	})
-}
-
-// RetryWrite says what follows on a memory that could not be written, so many
-// times by now: nil means that it is to be tried again, which is once, at once.
-// A store without room is not tried again.
-func RetryWrite(failures int64, full bool) error {
-	const op = "job.RetryWrite"
-	switch {
-	case full:
-		return fault.New(ErrStorageFull, op, "the store of memories has no room")
-	case failures <= 1:
-		return nil
-	default:
-		return fault.New(ErrMemoryWriteFail, op, "a memory could not be written, and not at the retry")
-	}
 }

@@ -288,16 +288,9 @@ func TestDeletionNeedsTheCouncilAndLeavesAManifest(t *testing.T) {
 	wantCode(t, "NewDeletion of nothing", err, job.ErrMemory)
 }
 
-// M-T8, F-FAIL-02.
-func TestWritesAreRetriedOnce(t *testing.T) {
+// M-T8.
+func TestFullStoreHasItsCode(t *testing.T) {
 	t.Parallel()
-	if err := job.RetryWrite(1, false); err != nil {
-		t.Errorf("RetryWrite(1) = %v, want a retry", err)
-	}
-	err := job.RetryWrite(2, false)
-	wantCode(t, "RetryWrite(2)", err, job.ErrMemoryWriteFail)
-	wantCode(t, "RetryWrite(full)", job.RetryWrite(1, true), job.ErrStorageFull)
-	if got, _ := job.Say(job.ErrMemoryWriteFail.Error()); got != "I tried to save that but my memory failed. I might not remember this next time." {
-		t.Errorf("Say(MEMORY_WRITE_FAIL) = %q", got)
-	}
+	_, _, _, err := job.FullEpisodes().Write("seed", job.NewEpisode{}, job.Guard{})
+	wantCode(t, "Write into a full store", err, job.ErrStorageFull)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
+	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/store/memory"
 )
@@ -185,4 +186,39 @@ func TestLargeCallIsCommittedBeforeItsAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	verify(t, store, s.Run())
+}
+
+// faltering is a store that refuses an append now and then.
+type faltering struct {
+	drive.Store
+	refuse atomic.Int64 // how many appends
+}
+
+func (f *faltering) Append(ctx context.Context, b *ledger.Batch) error {
+	if f.refuse.Add(-1) >= 0 {
+		return fault.New(ledger.ErrStore, "faltering.Append", "not now")
+	}
+	return f.Store.Append(ctx, b)
+}
+
+// What a store cannot take at the moment it is given again, and counts when it
+// is there.
+func TestWriterTriesAgain(t *testing.T) {
+	t.Parallel()
+	store := &faltering{Store: newMemory(t)}
+	s, err := drive.Open(t.Context(), config(t, store, "recorder"), drive.Opening{Engine: "capture", Mode: "record"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.refuse.Store(2)
+	if got, err := exchange(t.Context(), s, "hello", shout); err != nil || got != "hello!" {
+		t.Errorf("exchange = %q, %v", got, err)
+	}
+	if err := s.Seal(t.Context(), "ok", canon.Value{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	verify(t, store, s.Run())
+	if n := len(bodies(t, store, s.Run())); n != 4 {
+		t.Errorf("the ledger has %d entries, want open, call, outcome and seal", n)
+	}
 }
