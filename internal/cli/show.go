@@ -257,7 +257,10 @@ func (a *app) callStatus(c *insight.Call) string {
 	if c.Error != "" {
 		text += " " + clean(cut(c.Error, maxError))
 	}
-	if c.Status == "interrupted" && !c.Left {
+	switch {
+	case c.Left:
+		text = strings.TrimSpace(text + " left early")
+	case c.Status == "interrupted":
 		text = strings.TrimSpace(text + " interrupted")
 	}
 	switch {
