@@ -117,7 +117,8 @@ func answerArrival(path string, refusal error) {
 }
 
 // send hands an act to the process that runs a trajectory, and waits until it
-// was taken. If that process ends first, ok is false and nothing was taken.
+// was taken. If that process ends first, ok is false and the act does not count
+// yet.
 func (r *Runner) send(ctx context.Context, run ledger.RunID, a Act, about func(*trajectory.Machine) (statement, error)) (res *Result, ok bool, err error) {
 	t, err := r.load(ctx, run)
 	if err != nil {
@@ -148,10 +149,43 @@ func (r *Runner) send(ctx context.Context, run ledger.RunID, a Act, about func(*
 			return nil, true, context.Cause(ctx)
 		case <-timer.C:
 		}
-		if !r.written(ctx, run) && os.Remove(path+inboxIn) == nil {
+		if r.written(ctx, run) {
+			continue
+		}
+		if os.Remove(path+inboxIn) == nil {
 			return nil, false, nil
 		}
+		if _, err := os.Stat(path + inboxOut); err == nil {
+			continue
+		}
+		// Who took it has ended, by a kill, before there was an answer.
+		_ = os.Remove(path + inboxTaken)
+		if ok, err = r.counted(ctx, run, in); err != nil || !ok {
+			return nil, false, err
+		}
+		if res, err = r.Resume(ctx, run); errors.Is(err, drive.ErrSealed) {
+			res, err = r.State(ctx, run)
+		}
+		return res, true, err
 	}
+}
+
+// counted reports whether a run has recorded an act.
+func (r *Runner) counted(ctx context.Context, run ledger.RunID, in effect.Input) (bool, error) {
+	want := in.Data.String()
+	for e, err := range r.Config.Store.Read(ctx, run, 0) {
+		if err != nil {
+			return false, err
+		}
+		o, err := ledger.Parse(e)
+		if err != nil {
+			return false, err
+		}
+		if o.Kind == in.Kind && o.Data().String() == want {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // drop puts an act into the inbox, whole or not at all.

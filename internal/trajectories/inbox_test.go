@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/trajectories"
+	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/govern"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -88,6 +91,96 @@ works:
 		t.Errorf("%d approvals are recorded, want the one that counts", n)
 	}
 	same(t, g.r, run)
+}
+
+// A process that was killed when it had taken an act and had said nothing yet
+// leaves nobody waiting: the act is done by who said it, or has been recorded.
+func TestAnActThatWasTakenByAKilledProcessIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	for _, recorded := range []bool{false, true} {
+		t.Run(fmt.Sprint(recorded), func(t *testing.T) {
+			t.Parallel()
+			g := newRig(t, nil)
+			g.r.Config.Spool = filepath.Join(g.dir, "spool")
+			res := g.start(`
+task: One that waits for a person
+agents: [{name: asks}]
+model: {script: script.yaml}
+tools: [{builtin: [kv]}]
+policies:
+  - name: p
+    rules: [{name: ask, when: {field: intent.target, op: eq, value: kv_set}, decision: {kind: require_approval, channel: desk, reason: look}}]
+actors: [{id: operator, roles: [approver]}]
+`, `
+asks:
+  - calls: [{kv_set: {key: a, value: 1}}]
+  - text: asked
+`)
+			store, run := g.r.Config.Store, res.Run
+			if _, err := store.Acquire(t.Context(), run, "killed", time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			said := make(chan error, 1)
+			go func() {
+				_, err := g.r.Approve(t.Context(), run, "", true, trajectories.Act{})
+				said <- err
+			}()
+			dir := filepath.Join(g.r.Config.Spool+".inbox", string(run))
+			var act string
+			waitFor(t, "the act in the inbox", func() bool {
+				acts, err := filepath.Glob(filepath.Join(dir, "*.in"))
+				if err == nil && len(acts) == 1 {
+					act = acts[0]
+				}
+				return act != ""
+			})
+			taken := strings.TrimSuffix(act, ".in") + ".taken"
+			if err := os.Rename(act, taken); err != nil {
+				t.Fatal(err)
+			}
+			if recorded {
+				g.record(run, "killed", taken)
+			}
+			if _, err := store.Acquire(t.Context(), run, "killed", 0); err != nil { // its lease runs out
+				t.Fatal(err)
+			}
+			if err := <-said; err != nil {
+				t.Error(err)
+			}
+			if n := len(g.entries(run, ledger.KindApproval)); n != 1 {
+				t.Errorf("%d approvals are recorded, want 1", n)
+			}
+			if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 0 {
+				t.Errorf("in the inbox is left %q, %v", left, err)
+			}
+			same(t, g.r, run)
+		})
+	}
+}
+
+// record appends the act that lies in a file, as the process that took it does.
+func (g *rig) record(run ledger.RunID, holder, file string) {
+	g.t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	v, err := canon.Parse(b)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	cfg := g.r.Config
+	cfg.Holder = holder
+	s, err := drive.Resume(g.t.Context(), cfg, run, drive.Opening{})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if err := s.Receive(g.t.Context(), ledger.Kind(v.Get("kind").Str()), v.Get("name").Str(), v.Get("from").Str(), v.Get("data")); err != nil {
+		g.t.Fatal(err)
+	}
+	if err := s.Close(g.t.Context()); err != nil {
+		g.t.Fatal(err)
+	}
 }
 
 func waitPending(t *testing.T, r *trajectories.Runner) (run ledger.RunID) {
