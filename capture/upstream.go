@@ -158,9 +158,10 @@ func parseFlags(flags []string) (byName map[string]*url.URL, order []string, err
 		if strings.Contains(raw, "?") {
 			return nil, nil, fault.New(ErrUpstream, "capture.Plan", "the address of the upstream %s has a query, which clients have to send themselves; leave it out", name)
 		}
-		if byName[name] == nil {
-			order = append(order, name)
+		if byName[name] != nil {
+			return nil, nil, fault.New(ErrUpstream, "capture.Plan", "the upstream %s is given twice; a name stands for one address", name)
 		}
+		order = append(order, name)
 		byName[name] = u
 	}
 	return byName, order, nil

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -404,13 +405,16 @@ func (s *opened) recorded(ctx context.Context, name string) (insight.Run, error)
 }
 
 // upstreamsOf returns the upstreams of a recorded run as flags, so that the
-// agent makes the same requests whatever its environment says now.
-func upstreamsOf(r *insight.Run) []string {
-	var out []string
+// agent makes the same requests whatever its environment says now. Those that
+// are given take the place of recorded ones of the same name.
+func upstreamsOf(r *insight.Run, given ...string) []string {
+	out := slices.Clone(given)
 	for _, u := range r.Open.Get("upstreams").Elems() {
 		// A name with a variable in it stands for a second address of a provider;
 		// only the environment can say that one.
-		if name, address := u.Get("name").Str(), u.Get("url").Str(); !strings.Contains(name, ".") {
+		name, address := u.Get("name").Str(), u.Get("url").Str()
+		isNew := !slices.ContainsFunc(given, func(g string) bool { return strings.HasPrefix(g, name+"=") })
+		if !strings.Contains(name, ".") && isNew {
 			out = append(out, name+"="+address)
 		}
 	}
@@ -495,7 +499,7 @@ func (a *app) branch(ctx context.Context, at string, agent, upstreams []string, 
 	if n >= r.At.Count {
 		return fault.New(ErrUsage, "cli.branch", "run %s has %d entries, so there is no entry %d", short(r.Run), r.At.Count, n)
 	}
-	ro, err := s.runOptions(ctx, agent, append(upstreamsOf(&r), upstreams...))
+	ro, err := s.runOptions(ctx, agent, upstreamsOf(&r, upstreams...))
 	if err != nil {
 		return err
 	}
