@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,8 +36,17 @@ func (o *outputs) flags(cmd *cobra.Command) {
 func (o *outputs) check(a *app) error {
 	out := 0
 	for _, name := range []string{o.junit, o.markdown, o.html} {
-		if name == "-" {
+		switch name {
+		case "":
+		case "-":
 			out++
+		default:
+			if st, err := os.Stat(name); err == nil && st.IsDir() {
+				return fault.New(ErrFile, "cli.output", "%s is a folder; name a file in it", name)
+			}
+			if _, err := os.Stat(filepath.Dir(name)); err != nil {
+				return fault.Wrap(ErrFile, "cli.output", err, "the folder of %s", name)
+			}
 		}
 	}
 	if out > 1 || out > 0 && a.json {
