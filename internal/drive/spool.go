@@ -185,9 +185,13 @@ func (s *spool) another() (*spoolFile, error) {
 	return &spoolFile{f: f}, nil
 }
 
-// flush writes the frame that was put together. Lock held.
+// flush writes the frame that was put together, whole or not at all: half of one
+// would hide what other answers write behind it. Lock held.
 func (st *staged) flush() error {
 	n, err := st.file.f.Write(st.s.buf)
+	if err != nil && st.file.f.Truncate(st.file.size) == nil {
+		n = 0
+	}
 	st.file.size += int64(n)
 	if err != nil {
 		return fault.Wrap(ErrSpool, "drive.spool", err, "the answer to the call at entry %d", st.n)
