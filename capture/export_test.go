@@ -314,3 +314,13 @@ func (p *Proxy) Patience(d time.Duration) bool {
 	}
 	return p.turns != nil
 }
+
+// Replaced replaces texts, which are their own names, with a finder for them.
+func Replaced(b []byte, texts ...string) string {
+	var list []*pattern
+	for _, text := range texts {
+		list = append(list, &pattern{name: text, text: text})
+	}
+	out, _ := newFinder(list).replace(b)
+	return string(out)
+}

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 )
 
@@ -53,31 +54,51 @@ func classOf(s string) *class {
 	return &c
 }
 
-// finder finds the leftmost, longest of many patterns in one pass. Two tables
-// make it fast. One says of three bytes in a row which of eight buckets of
-// patterns may begin with them. The other, for patterns that are long enough,
-// says of two bytes how far before them a pattern may begin at the most, so
-// that most bytes are never looked at. It is not changed after it is made.
+// finder finds the leftmost, longest of many patterns in one pass. It is not
+// changed after it is made.
+//
+// Most bytes are passed over by a table of pairs. Where all patterns are long,
+// it says how far before two bytes one may begin at the most. Else it says of
+// two bytes whether they may be the first two of a pattern or the next two, so
+// that one look decides on two places. Where a pattern may begin, another
+// table says of three bytes in which of eight buckets it is.
 type finder struct {
-	width   int // bytes of the shortest text, at most maxWidth
-	skips   [pairs]uint8
-	masks   [3][256]uint8
+	width   int            // bytes of the shortest text, at most maxWidth
+	skips   [skipped]uint8 // if the width is at least minSkip
+	starts  *[1 << 16]uint8
+	grams   [1 << gramBits]uint8
+	masks   [minText - 1][256]uint8 // of single bytes, for the last two
 	buckets [8][]*pattern
 }
 
 const (
-	minSkip  = 6 // bytes of a text below which looking at each byte is faster
+	minSkip  = 6 // bytes of a text below which nothing can be passed over
 	maxWidth = 32
-	pairs    = 4096
+	skipped  = 4096
+	gramBits = 12
+
+	isFirst = 1 << 0 // two bytes may be the first two of a pattern
+	isNext  = 1 << 1 // or its second and third
 )
 
 // pair is where two bytes stand in the table of skips.
-func pair(a, b byte) int { return (int(a)<<5 ^ int(b)) % pairs }
+func pair(a, b byte) int { return (int(a)<<5 ^ int(b)) % skipped }
+
+// two is where two bytes stand in the table of pairs: as they do in memory.
+func two(a, b byte) uint16 { return uint16(a) | uint16(b)<<8 }
+
+// gram is where three bytes stand in the table of buckets.
+func gram(a, b, c byte) uint32 {
+	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16) * 0x9E3779B1 >> (32 - gramBits)
+}
 
 func newFinder(list []*pattern) *finder {
 	f := &finder{width: maxWidth}
 	for _, p := range list {
 		f.width = min(f.width, len(p.text))
+	}
+	if f.width < minSkip {
+		f.starts = new([1 << 16]uint8)
 	}
 	for i := range f.skips {
 		f.skips[i] = uint8(f.width - 1)
@@ -87,7 +108,13 @@ func newFinder(list []*pattern) *finder {
 			at := &f.skips[pair(p.text[i], p.text[i+1])]
 			*at = min(*at, uint8(f.width-2-i))
 		}
-		n := (p.text[0]*31 + p.text[1]*7 + p.text[2]) % 8
+		a, b, c := p.text[0], p.text[1], p.text[2]
+		if f.starts != nil {
+			f.starts[two(a, b)] |= isFirst
+			f.starts[two(b, c)] |= isNext
+		}
+		n := gram(a, b, c) % 8
+		f.grams[gram(a, b, c)] |= 1 << n
 		for i := range f.masks {
 			f.masks[i][p.text[i]] |= 1 << n
 		}
@@ -99,31 +126,81 @@ func newFinder(list []*pattern) *finder {
 // next returns the first place at or after i where a pattern may begin, with
 // the buckets to look in, or len(b).
 func (f *finder) next(b []byte, i int) (at int, buckets uint8) {
-	for last := f.width - 1; f.width >= minSkip && i+last < len(b); {
+	if f.starts != nil {
+		at, buckets = f.step(b, i)
+	} else {
+		at, buckets = f.skip(b, i)
+	}
+	if buckets != 0 {
+		return at, buckets
+	}
+	for ; at < len(b); at++ { // the beginning of a text, perhaps
+		m := f.masks[0][b[at]]
+		if at+1 < len(b) {
+			m &= f.masks[1][b[at+1]]
+		}
+		if m != 0 {
+			return at, m
+		}
+	}
+	return len(b), 0
+}
+
+// step is next for patterns of which some are short: it looks at two places at
+// once. Without buckets it returns where less than three bytes are left.
+func (f *finder) step(b []byte, i int) (at int, buckets uint8) {
+	const many = 8
+	starts := f.starts
+	for ; i+2 < len(b); i += 2 {
+		for i+many < len(b) {
+			w := binary.LittleEndian.Uint64(b[i+1:])
+			if starts[uint16(w)]|starts[uint16(w>>16)]|starts[uint16(w>>32)]|starts[uint16(w>>48)] != 0 { //nolint:gosec // two bytes at a time
+				break
+			}
+			i += many
+		}
+		if i+2 >= len(b) {
+			break
+		}
+		is := starts[two(b[i+1], b[i+2])]
+		if is == 0 {
+			continue
+		}
+		if is&isNext != 0 {
+			if m := f.grams[gram(b[i], b[i+1], b[i+2])]; m != 0 {
+				return i, m
+			}
+		}
+		if is&isFirst != 0 {
+			if i+3 == len(b) {
+				return i + 1, 0
+			}
+			if m := f.grams[gram(b[i+1], b[i+2], b[i+3])]; m != 0 {
+				return i + 1, m
+			}
+		}
+	}
+	return min(i, len(b)), 0
+}
+
+// skip is next for patterns that are all long.
+func (f *finder) skip(b []byte, i int) (at int, buckets uint8) {
+	for last := f.width - 1; i+last < len(b); {
 		if skip := f.skips[pair(b[i+last-1], b[i+last])]; skip > 0 {
 			i += int(skip)
 			continue
 		}
-		if m := f.masks[0][b[i]] & f.masks[1][b[i+1]] & f.masks[2][b[i+2]]; m != 0 {
+		if m := f.grams[gram(b[i], b[i+1], b[i+2])]; m != 0 {
 			return i, m
 		}
 		i++
 	}
-	for n := len(b) - 2; i < n; i++ {
-		if m := f.masks[0][b[i]] & f.masks[1][b[i+1]] & f.masks[2][b[i+2]]; m != 0 {
+	for ; i+2 < len(b); i++ {
+		if m := f.grams[gram(b[i], b[i+1], b[i+2])]; m != 0 {
 			return i, m
 		}
 	}
-	for ; i < len(b); i++ { // the beginning of a text, perhaps
-		m := f.masks[0][b[i]]
-		if i+1 < len(b) {
-			m &= f.masks[1][b[i+1]]
-		}
-		if m != 0 {
-			return i, m
-		}
-	}
-	return len(b), 0
+	return i, 0
 }
 
 // verdict is what a pattern says of a place.

@@ -25,9 +25,12 @@ type joined struct {
 	in     bytes.Reader
 	levels []level
 	found  []spot
+	holes  []hole
 	seen   []span
 	key    []byte
 	alone  field // of a text that is looked at by itself
+	last   alike
+	drops  int // how often fields were forgotten
 }
 
 // message is one message of a stream: raw is how it stands there, of which the
@@ -123,32 +126,35 @@ func (j *joined) look(m *message) {
 
 // enter puts the texts of a message into their fields.
 func (j *joined) enter(m *message) {
+	known, drops := !m.whole, j.drops
 	for i := range j.found {
 		s := &j.found[i]
 		f := &j.alone
 		if m.whole {
 			f.r.inside, f.text, f.base, f.at, f.texts = nil, f.text[:0], 0, 0, f.texts[:0]
 		} else if f = j.field(m, s); f == nil {
+			known = false
 			continue
 		}
+		if s.hole >= 0 {
+			j.holes[s.hole].f = f
+		} else {
+			known = false
+		}
 		j.say(f, m, s.at, s.end)
+	}
+	if known && drops == j.drops {
+		j.learn(m)
 	}
 }
 
 // say adds a text to a field.
 func (j *joined) say(f *field, m *message, at, end int) {
-	raw, had := m.raw[at:end], len(f.text)
-	if inside := raw[1 : len(raw)-1]; bytes.IndexByte(inside, '\\') < 0 {
-		f.text = append(f.text, inside...)
-	} else {
-		all, err := jsontext.AppendUnquote(f.text, raw)
-		if err != nil {
-			f.text = f.text[:had]
-			return
-		}
-		f.text = all
+	had, decided := len(f.text), f.decided()
+	if !f.hear(m.raw[at:end]) {
+		return
 	}
-	if len(f.texts) == 0 && f.r.inside == nil && f.at == had && j.clear(f, m.whole) {
+	if decided && j.clear(f, m.whole) {
 		f.at = len(f.text)
 		f.settle()
 		return
@@ -158,6 +164,24 @@ func (j *joined) say(f *field, m *message, at, end int) {
 	m.open++
 	f.texts = append(f.texts, t)
 	j.scan(f, m.whole)
+}
+
+// hear adds what a string says to the field; false if it is none.
+func (f *field) hear(raw []byte) bool {
+	if inside := raw[1 : len(raw)-1]; bytes.IndexByte(inside, '\\') < 0 {
+		f.text = append(f.text, inside...)
+		return true
+	}
+	all, err := jsontext.AppendUnquote(f.text, raw)
+	if err == nil {
+		f.text = all
+	}
+	return err == nil
+}
+
+// decided reports whether nothing of the field waits for what follows.
+func (f *field) decided() bool {
+	return len(f.texts) == 0 && f.r.inside == nil && f.at == len(f.text)
 }
 
 // clear reports whether no secret is or may begin in what is new of a field of
@@ -182,8 +206,10 @@ func (j *joined) clear(f *field, last bool) bool {
 
 // forget lets go of the fields of which everything is decided.
 func (j *joined) forget() {
+	j.drops++
+	j.last.raw = j.last.raw[:0]
 	j.order = slices.DeleteFunc(j.order, func(f *field) bool {
-		over := f.at == len(f.text) && f.r.inside == nil
+		over := f.decided()
 		if over {
 			delete(j.fields, f.name)
 		}

@@ -141,7 +141,7 @@ func (l *lines) take(line []byte) bool {
 	m := l.next
 	*m = message{raw: line}
 	l.find(m)
-	if m.at < m.end {
+	if m.at < m.end && !l.j.again(m.raw[m.at:m.end]) {
 		l.j.look(m)
 	}
 	if len(m.texts) == 0 && len(l.j.queue) == 0 {

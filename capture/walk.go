@@ -13,6 +13,7 @@ func (s span) of(b []byte) []byte { return b[s.at:s.end] }
 
 // spot is a string in a message that may be a part of a text.
 type spot struct {
+	hole    int // of the message; negative if it is none
 	level   int
 	name    span
 	at, end int // with quotation marks
@@ -107,8 +108,13 @@ func (j *joined) scalar(m *message, now int, name, value span, isText bool) {
 		l.index[l.n] = value
 		l.n++
 	}
-	if isText && value.end-value.at > len(`""`) && !unread(member) {
-		j.found = append(j.found, spot{level: now, name: name, at: value.at, end: value.end})
+	spoken, in := isText && !unread(member), -1
+	if !number {
+		in = len(j.holes)
+		j.holes = append(j.holes, hole{span: value, text: isText, spoken: spoken})
+	}
+	if spoken && value.end-value.at > len(`""`) {
+		j.found = append(j.found, spot{hole: in, level: now, name: name, at: value.at, end: value.end})
 	}
 }
 
@@ -210,7 +216,7 @@ func (j *joined) read(m *message) bool {
 }
 
 func (j *joined) begin(m *message) {
-	j.levels, j.found, j.seen = j.levels[:0], j.found[:0], j.seen[:0]
+	j.levels, j.found, j.holes, j.seen = j.levels[:0], j.found[:0], j.holes[:0], j.seen[:0]
 	m.typ, m.item, m.whole = span{}, span{}, false
 }
 
