@@ -1,4 +1,4 @@
-package capture
+package redact
 
 import "unicode/utf8"
 
@@ -62,7 +62,7 @@ func (a *alike) find(b []byte) bool {
 // again reports whether a message is like the one before and no secret is in
 // it or may begin there. Its texts are in their fields then; else nothing is
 // changed.
-func (j *joined) again(b []byte) bool {
+func (j *Messages) again(b []byte) bool {
 	a := &j.last
 	if len(j.queue) > 0 || !a.find(b) {
 		return false
@@ -94,7 +94,7 @@ func (j *joined) again(b []byte) bool {
 }
 
 // learn keeps a message whose texts are in their fields.
-func (j *joined) learn(m *message) {
+func (j *Messages) learn(m *Message) {
 	a := &j.last
 	a.raw = append(a.raw[:0], m.raw[m.at:m.end]...)
 	a.holes, j.holes = j.holes, a.holes

@@ -1,4 +1,4 @@
-package capture_test
+package redact_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 )
 
 // Whatever bytes a finder passes over, it finds what a search of every place
@@ -32,7 +32,7 @@ func TestFinderFindsTheLeftmostLongest(t *testing.T) {
 				for range rapid.IntRange(0, 3).Draw(t, "hits") {
 					in += rapid.SampledFrom(texts).Draw(t, "hit") + text(0, 7)
 				}
-				if got, want := capture.Replaced([]byte(in), texts...), replaced(in, texts); got != want {
+				if got, want := redact.Replaced([]byte(in), texts...), replaced(in, texts); got != want {
 					t.Fatalf("%q without %q = %q, want %q", in, texts, got, want)
 				}
 			})
@@ -54,7 +54,7 @@ func replaced(in string, texts []string) string {
 			in = in[1:]
 			continue
 		}
-		out.WriteString(capture.StandIn(found))
+		out.WriteString(redact.StandIn(found))
 		in = in[len(found):]
 	}
 	return out.String()
