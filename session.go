@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
@@ -104,12 +105,12 @@ func (r *Recorder) Replay(ctx context.Context, run string, o *ReplayOptions, age
 	}
 	red := r.redactor()
 	last := j.Last()
-	rules, err := capture.RulesOf(j.Opened())
+	rules, err := match.RulesOf(j.Opened())
 	if err != nil {
 		return nil, err
 	}
 	opening := r.opening(red, summary.Title)
-	opening.Data = opening.Data.With(capture.RulesMember, capture.RuleIDs(rules))
+	opening.Data = opening.Data.With(match.RulesMember, match.RuleIDs(rules))
 	named := recordedUpstreams(j.Opened(), o.Upstreams)
 	opening.Data = opening.Data.With("upstreams", upstreamList(named))
 	opening.Mode, opening.From, opening.Source, opening.Lazy, opening.Sources = "replay", info.Run, &last, true, drive.All(j)
@@ -162,10 +163,10 @@ func (r *Recorder) opening(red *redact.Redactor, title string) drive.Opening {
 	if err != nil {
 		cwd = "" // it is only left out of comparisons
 	}
-	setting := capture.SettingAt(r.o.Now(), cwd)
+	setting := match.SettingAt(r.o.Now(), cwd)
 	return drive.Opening{
 		Engine: capture.Engine, Title: red.Text(strings.ToValidUTF8(title, "\uFFFD")),
-		Data: canon.Object(canon.M("setting", setting.Value()), canon.M(capture.RulesMember, capture.RuleIDs(capture.Normalisers()))),
+		Data: canon.Object(canon.M("setting", setting.Value()), canon.M(match.RulesMember, match.RuleIDs(match.Normalisers()))),
 	}
 }
 
@@ -224,7 +225,7 @@ func (r *Recorder) begin(ctx context.Context, opening drive.Opening, red *redact
 		return nil, err
 	}
 	o.Redactor = red
-	o.Setting = capture.ParseSetting(opening.Data.Get("setting"))
+	o.Setting = match.ParseSetting(opening.Data.Get("setting"))
 	p, err := capture.New(s, o)
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))

@@ -93,7 +93,7 @@ func (p *Proxy) commandCall(c *command) effect.Call {
 	}
 	cwd := canon.String(red.Text(within(p.surroundings().home, c.cwd)))
 	request := []byte(canon.Object(canon.M("argv", canon.Array(argv...)), canon.M("cwd", cwd)).String())
-	form, norms := p.rules.normal(KindExec, request)
+	form, norms := p.rules.Form(KindExec, request)
 	digest := canon.SHA256(form)
 	return effect.Call{
 		Kind: KindExec, Name: c.program, Class: effect.External, Norms: norms,

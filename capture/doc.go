@@ -46,7 +46,7 @@
 //
 // The match key is a digest of the upstream's name, the method, the path and
 // query, and the normal form of the body: JSON in its canonical form, after
-// [Normalisers], which are named, versioned and reported. Headers are not in
+// [match.Normalisers], which are named, versioned and reported. Headers are not in
 // the key. Two requests with one key are told apart by their order.
 //
 // # Secrets

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/codings"
 	"github.com/reprise-dev/reprise/internal/scratch"
@@ -27,40 +28,19 @@ func PlainOf(coding string, b []byte) ([]byte, bool) {
 	return plain, err == nil
 }
 
-// Form returns what the match key of a body is taken of with the built-in
-// normalisers.
-func Form(kind, body string) (string, []string, error) {
-	r, err := newRules(Normalisers(), Setting{})
-	if err != nil {
-		return "", nil, err
-	}
-	form, changed := r.normal(kind, []byte(body))
-	return string(form), changed, nil
-}
-
-// FormUnder returns what the match key of a body is taken of under rules.
-func FormUnder(list []Normaliser, kind, body string) (string, []string, error) {
-	r, err := newRules(list, Setting{})
-	if err != nil {
-		return "", nil, err
-	}
-	form, changed := r.normal(kind, []byte(body))
-	return string(form), changed, nil
-}
-
 // StepAndForm returns what rules make of a body one by one, and together.
-func StepAndForm(list []Normaliser, s Setting, kind, body string) (string, string, error) {
+func StepAndForm(list []match.Normaliser, s match.Setting, kind, body string) (string, string, error) {
 	q := Request{Kind: kind, Body: []byte(body), Setting: s}
 	_, form, err := step(list, q)
 	if err != nil {
 		return "", "", err
 	}
-	r, err := newRules(list, s)
+	r, err := match.NewRules(list, s)
 	if err != nil {
 		return "", "", err
 	}
-	whole, _ := r.normal(kind, []byte(body))
-	last, _ := (&rules{}).normal(kind, form) // canonical, as every form is in the end
+	whole, _ := r.Form(kind, []byte(body))
+	last, _ := (&match.Rules{}).Form(kind, form) // canonical, as every form is in the end
 	return string(last), string(whole), nil
 }
 
@@ -111,8 +91,8 @@ type Taken struct {
 }
 
 // TakeHeld takes a request as one that is held.
-func TakeHeld(list []Normaliser, s Setting, red *redact.Redactor, kind, coding string, body []byte) (Taken, error) {
-	r, err := newRules(list, s)
+func TakeHeld(list []match.Normaliser, s match.Setting, red *redact.Redactor, kind, coding string, body []byte) (Taken, error) {
+	r, err := match.NewRules(list, s)
 	if err != nil {
 		return Taken{}, err
 	}
@@ -120,14 +100,14 @@ func TakeHeld(list []Normaliser, s Setting, red *redact.Redactor, kind, coding s
 	if err != nil {
 		return Taken{}, err
 	}
-	form, norms := r.normal(kind, safe.Plain)
+	form, norms := r.Form(kind, safe.Plain)
 	return Taken{Form: canon.SHA256(form), Norms: norms, Stored: safe.Stored, Names: safe.Names, Blind: safe.Blind}, nil
 }
 
 // TakeLarge takes a request as one that is not held, of which at most so many
 // bytes may be held.
-func TakeLarge(list []Normaliser, s Setting, red *redact.Redactor, kind, coding string, body []byte, whole int64, dir string) (t Taken, err error) {
-	r, err := newRules(list, s)
+func TakeLarge(list []match.Normaliser, s match.Setting, red *redact.Redactor, kind, coding string, body []byte, whole int64, dir string) (t Taken, err error) {
+	r, err := match.NewRules(list, s)
 	if err != nil {
 		return t, err
 	}

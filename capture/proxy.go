@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -52,9 +53,9 @@ type Options struct {
 	Redactor  *redact.Redactor
 
 	// Normalisers are the rules of the match key; nil: those of the record if
-	// there is one, else [Normalisers].
-	Normalisers []Normaliser
-	Setting     Setting
+	// there is one, else [match.Normalisers].
+	Normalisers []match.Normaliser
+	Setting     match.Setting
 
 	MaxRequest int64             // bytes of one request; 0: [DefaultMaxRequest]
 	MaxWhole   int64             // bytes of a request that must be held to be matched; 0: [DefaultMaxWhole]
@@ -107,7 +108,7 @@ type Proxy struct {
 	s     *drive.Session
 	at    drive.Boundary // of s
 	o     Options
-	rules *rules
+	rules *match.Rules
 	names map[string]*Upstream
 	out   http.RoundTripper
 
@@ -140,12 +141,12 @@ type surrounded struct {
 func New(s *drive.Session, o Options) (*Proxy, error) {
 	if o.Normalisers == nil && o.Record != nil {
 		var err error
-		if o.Normalisers, err = RulesOf(o.Record.Journal.Opened()); err != nil {
+		if o.Normalisers, err = match.RulesOf(o.Record.Journal.Opened()); err != nil {
 			return nil, err
 		}
 	}
 	if o.Normalisers == nil {
-		o.Normalisers = Normalisers()
+		o.Normalisers = match.Normalisers()
 	}
 	if o.MaxRequest == 0 {
 		o.MaxRequest = DefaultMaxRequest
@@ -166,7 +167,7 @@ func New(s *drive.Session, o Options) (*Proxy, error) {
 		o.Transport = transport()
 	}
 	o.Setting.Run = string(s.Run())
-	rules, err := newRules(o.Normalisers, o.Setting)
+	rules, err := match.NewRules(o.Normalisers, o.Setting)
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +312,7 @@ func (h *handler) call(r *http.Request, to route, body []byte) (effect.Call, err
 		if err != nil {
 			return said{}, err
 		}
-		form, norms := h.p.rules.normal(to.kind, s.Plain)
+		form, norms := h.p.rules.Form(to.kind, s.Plain)
 		out := said{digest: canon.SHA256(form), norms: norms, redacted: s.Names, blind: s.Blind, stored: s.Stored}
 		if coding != "" && len(s.Plain) > 0 && &s.Plain[0] != &s.Stored[0] {
 			out.coding = coding
@@ -352,7 +353,7 @@ func (h *handler) callOf(r *http.Request, to *route, look func() (said, error)) 
 	}
 	norms := body.norms
 	if body.coding != "" {
-		norms = append(norms, ContentCoding)
+		norms = append(norms, match.ContentCoding)
 	}
 	digest := body.digest
 	match := [][]byte{[]byte(h.u.Name), []byte(r.Method), []byte(target), digest[:]}

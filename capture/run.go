@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -52,12 +53,12 @@ type RunOptions struct {
 	Secrets   []redact.Secret // that Env does not show by their names
 	Upstreams []string        // NAME=URL
 	Title     string
-	Setting   Setting // of this run; see [SettingAt]
+	Setting   match.Setting // of this run; see [SettingAt]
 
 	MaxRequest int64
 	// Normalisers are the rules of the match key; nil: those of the record that
-	// is replayed, else [Normalisers].
-	Normalisers []Normaliser
+	// is replayed, else [match.Normalisers].
+	Normalisers []match.Normaliser
 	Transport   http.RoundTripper
 	Sockets     Sockets // of a recording; a replay takes those of its record
 
@@ -240,7 +241,7 @@ func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstre
 		Engine: Engine, Mode: "record", Title: clip(red.Text(strings.ToValidUTF8(title, "\uFFFD"))),
 		Data: canon.Object(
 			canon.M("argv", canon.Array(argv...)),
-			canon.M(RulesMember, RuleIDs(o.Normalisers)),
+			canon.M(match.RulesMember, match.RuleIDs(o.Normalisers)),
 			canon.M("setting", o.Setting.Value()),
 			canon.M("sockets", canon.String(string(o.Sockets))),
 			canon.M("upstreams", upstreamsValue(ups)),
@@ -274,7 +275,7 @@ func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstre
 func (o *RunOptions) journal(ctx context.Context, r *ReplayOptions) (j *Journal, err error) {
 	if r == nil {
 		if o.Normalisers == nil {
-			o.Normalisers = Normalisers()
+			o.Normalisers = match.Normalisers()
 		}
 		return nil, nil
 	}
@@ -285,7 +286,7 @@ func (o *RunOptions) journal(ctx context.Context, r *ReplayOptions) (j *Journal,
 		j.AnyCredential()
 	}
 	if o.Normalisers == nil {
-		o.Normalisers, err = RulesOf(j.Opened())
+		o.Normalisers, err = match.RulesOf(j.Opened())
 	}
 	return j, err
 }

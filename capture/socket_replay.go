@@ -264,8 +264,8 @@ func (p *performance) compare(l *line, then []byte, op websocket.Opcode, now []b
 }
 
 func (p *performance) forms(then, now []byte) (was, is []byte, norms []string) {
-	was, _ = p.h.p.o.Record.rules(p.h.p.rules).normal(p.kind, then)
-	is, norms = p.h.p.rules.normal(p.kind, now)
+	was, _ = p.h.p.o.Record.rules(p.h.p.rules).Form(p.kind, then)
+	is, norms = p.h.p.rules.Form(p.kind, now)
 	return was, is, norms
 }
 

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -68,7 +69,7 @@ type StandingOptions struct {
 	Grace    time.Duration // of requests under way when the proxy stops; 0: ten seconds
 
 	MaxRequest  int64
-	Normalisers []Normaliser
+	Normalisers []match.Normaliser
 	Transport   http.RoundTripper
 	Sockets     Sockets
 
@@ -322,7 +323,7 @@ func (s *Standing) begin(ctx context.Context, run *standing) {
 	if err == nil {
 		p, err = New(session, Options{
 			Upstreams: s.ups, Redactor: redact.New(s.o.StoreKey, redact.EnvSecrets(s.o.Env)), Normalisers: s.o.Normalisers,
-			Setting: SettingAt(run.begun, ""), MaxRequest: s.o.MaxRequest, Room: s.room, Transport: s.o.Transport, Sockets: s.o.Sockets,
+			Setting: match.SettingAt(run.begun, ""), MaxRequest: s.o.MaxRequest, Room: s.room, Transport: s.o.Transport, Sockets: s.o.Sockets,
 		})
 	}
 	s.mu.Lock()
@@ -346,7 +347,7 @@ func (s *Standing) opening(run *standing) drive.Opening {
 		Engine: Engine, Mode: "record", Title: run.name,
 		Data: canon.Object(
 			canon.M("group", canon.Object(canon.M("by", canon.String(run.by)), canon.M("name", canon.String(run.name)))),
-			canon.M("setting", SettingAt(run.begun, "").Value()),
+			canon.M("setting", match.SettingAt(run.begun, "").Value()),
 			canon.M("sockets", canon.String(string(s.o.Sockets))),
 			canon.M("upstreams", upstreamsValue(s.ups)),
 		),

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -80,7 +81,7 @@ func (r *rig) surrounded(env []string, command ...string) (capture.RunOptions, *
 	var out bytes.Buffer
 	return capture.RunOptions{
 		Command: command, Env: append(env, "PATH="+os.Getenv("PATH"), "HOME="+os.Getenv("HOME")), Dir: dir, Stdout: &out, Stderr: &out, Config: r.config(),
-		Setting: capture.Setting{Cwd: dir}, ShimCommand: []string{self, "exec-shim"}, CellCommand: []string{self, "cell"},
+		Setting: match.Setting{Cwd: dir}, ShimCommand: []string{self, "exec-shim"}, CellCommand: []string{self, "cell"},
 	}, &out
 }
 

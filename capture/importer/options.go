@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
@@ -29,7 +30,7 @@ type Options struct {
 	// another one it cannot compare them, answers any and remarks it.
 	Redactor *redact.Redactor
 	// Normalisers are the rules of the match key; nil is the built-in ones.
-	Normalisers []capture.Normaliser
+	Normalisers []match.Normaliser
 	// Upstreams are names for addresses. An address that is not among them has
 	// the name of the provider whose public address it is, or else its host.
 	Upstreams []capture.Upstream

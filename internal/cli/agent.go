@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/internal/regress"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -229,7 +230,7 @@ func (s *opened) runOptions(ctx context.Context, agent, upstreams []string) (cap
 	if err != nil {
 		return o, fault.Wrap(ErrFile, "cli.record", err, "the working folder")
 	}
-	o.Setting = capture.SettingAt(a.now(), cwd)
+	o.Setting = match.SettingAt(a.now(), cwd)
 	return o, nil
 }
 
@@ -256,7 +257,7 @@ func (a *app) signals() (list <-chan os.Signal, stop func()) {
 }
 
 func (a *app) record(ctx context.Context, agent, upstreams, rules []string, title string, sockets capture.Sockets, f *around) error {
-	list, err := capture.Select(rules)
+	list, err := match.Select(rules)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,11 @@
-package capture_test
+package match_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
 )
 
 // Which of the tools that ran at once ended first is not what a model is
@@ -53,7 +53,7 @@ func TestResultsAreComparedInTheOrderOfTheirCalls(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			sameForm(t, c.a, c.b, c.same, capture.ResultOrder)
+			sameForm(t, c.a, c.b, c.same, match.ResultOrder)
 		})
 	}
 }
@@ -62,11 +62,11 @@ func TestResultsAreComparedInTheOrderOfTheirCalls(t *testing.T) {
 // they are matched: of the second one that normaliser has changed what differs.
 func sameForm(t *testing.T, a, b string, same bool, by string) {
 	t.Helper()
-	then, none, err := capture.Form(capture.KindModel, a)
+	then, none, err := formOf(match.KindModel, a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, changed, err := capture.Form(capture.KindModel, b)
+	now, changed, err := formOf(match.KindModel, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,15 +88,15 @@ func TestReportsOfAgentsInAnotherOrder(t *testing.T) {
 	request := func(results ...string) string {
 		return `{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a"},{"type":"tool_use","id":"b"}]},{"role":"user","content":[` + strings.Join(results, ",") + `]}]}`
 	}
-	a, _, err := capture.Form(capture.KindModel, request(report("a", "one", "a1"), report("b", "two", "b2")))
+	a, _, err := formOf(match.KindModel, request(report("a", "one", "a1"), report("b", "two", "b2")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, changed, err := capture.Form(capture.KindModel, request(report("b", "two", "c3"), report("a", "one", "d4")))
+	b, changed, err := formOf(match.KindModel, request(report("b", "two", "c3"), report("a", "one", "d4")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{capture.ResultOrder, capture.ClaudeAgents}; a != b || !slices.Equal(changed, want) {
+	if want := []string{match.ResultOrder, match.ClaudeAgents}; a != b || !slices.Equal(changed, want) {
 		t.Errorf("changed by %q, want %q:\n%s\n%s", changed, want, a, b)
 	}
 }

@@ -1,4 +1,4 @@
-package capture_test
+package match_test
 
 import (
 	"slices"
@@ -6,8 +6,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
 )
+
+// formOf returns what the match key of a body is taken of under the built-in
+// normalisers.
+func formOf(kind, body string) (string, []string, error) {
+	r, err := match.NewRules(match.Normalisers(), match.Setting{})
+	if err != nil {
+		return "", nil, err
+	}
+	form, changed := r.Form(kind, []byte(body))
+	return string(form), changed, nil
+}
 
 // A client draws another boundary for every upload; what stands between them
 // is the request.
@@ -28,8 +39,8 @@ func TestBoundaryOfAFormIsLeftOut(t *testing.T) {
 		{"no form", "--\r\nx\r\n----", "--\r\nx\r\n----", false},
 		{"empty", "", "", false},
 	} {
-		got, changed, err := capture.Form(capture.KindModel, c.body)
-		if err != nil || got != c.want || slices.Contains(changed, capture.MultipartBoundary) != c.changed {
+		got, changed, err := formOf(match.KindModel, c.body)
+		if err != nil || got != c.want || slices.Contains(changed, match.MultipartBoundary) != c.changed {
 			t.Errorf("%s: Form() = %q %v, %v, want %q", c.name, got, changed, err, c.want)
 		}
 	}
@@ -76,41 +87,41 @@ func TestWordsOfAgentsAroundAnOutput(t *testing.T) {
 		name, a, b string
 		rule       string // empty: they stay two requests
 	}{
-		{"another minute", goose("hi", "18:11", "/w"), goose("hi", "09:59", "/w"), capture.GooseTurns},
+		{"another minute", goose("hi", "18:11", "/w"), goose("hi", "09:59", "/w"), match.GooseTurns},
 		{"another minute and folder", goose("hi", "18:11", "/w"), goose("hi", "18:12", "/x"), ""},
 		{"another minute and prompt", goose("hi", "18:11", "/w"), goose("ho", "18:12", "/w"), ""},
 		{"a minute of which a person speaks", `{"messages":[{"role":"user","content":"` + strings.ReplaceAll(day, "\n", `\n`) + `18:11</current-time> is what it says"}]}`, `{"messages":[{"role":"user","content":"` + strings.ReplaceAll(day, "\n", `\n`) + `18:12</current-time> is what it says"}]}`, ""},
-		{"another agent of goose", goose("Subagent ID: 20261121_16\n\nhi", "18:11", "/w"), goose("Subagent ID: 20261122_3\n\nhi", "18:11", "/w"), capture.GooseTurns},
+		{"another agent of goose", goose("Subagent ID: 20261121_16\n\nhi", "18:11", "/w"), goose("Subagent ID: 20261122_3\n\nhi", "18:11", "/w"), match.GooseTurns},
 		{"an agent of goose with another task", goose("Subagent ID: 20261121_16\n\nhi", "18:11", "/w"), goose("Subagent ID: 20261121_16\n\nho", "18:11", "/w"), ""},
-		{"other agents of opencode", opencode("e00aFe0", "e00bG"), opencode("f1", "f2"), capture.OpencodeTasks},
+		{"other agents of opencode", opencode("e00aFe0", "e00bG"), opencode("f1", "f2"), match.OpencodeTasks},
 		{"one agent of opencode twice, two agents", opencode("a", "a"), opencode("a", "b"), ""},
-		{"another process", gemini("Output: 42\nProcess Group PGID: 17"), gemini("Output: 42\nProcess Group PGID: 4711"), capture.GeminiProcesses},
-		{"in the frame for what is not trusted", gemini("<untrusted_context>\nOutput: 42\nProcess Group PGID: 17\n</untrusted_context>"), gemini("<untrusted_context>\nOutput: 42\nProcess Group PGID: 4711\n</untrusted_context>"), capture.GeminiProcesses},
-		{"with processes behind it", gemini("Output: (empty)\nBackground PIDs: 18, 19\nProcess Group PGID: 17"), gemini("Output: (empty)\nBackground PIDs: 7, 8\nProcess Group PGID: 6"), capture.GeminiProcesses},
+		{"another process", gemini("Output: 42\nProcess Group PGID: 17"), gemini("Output: 42\nProcess Group PGID: 4711"), match.GeminiProcesses},
+		{"in the frame for what is not trusted", gemini("<untrusted_context>\nOutput: 42\nProcess Group PGID: 17\n</untrusted_context>"), gemini("<untrusted_context>\nOutput: 42\nProcess Group PGID: 4711\n</untrusted_context>"), match.GeminiProcesses},
+		{"with processes behind it", gemini("Output: (empty)\nBackground PIDs: 18, 19\nProcess Group PGID: 17"), gemini("Output: (empty)\nBackground PIDs: 7, 8\nProcess Group PGID: 6"), match.GeminiProcesses},
 		{"fewer processes behind it", gemini("Output: (empty)\nBackground PIDs: 18, 19\nProcess Group PGID: 17"), gemini("Output: (empty)\nBackground PIDs: 7\nProcess Group PGID: 6"), ""},
-		{"in the background", gemini("Command moved to background (PID: 17). Output hidden."), gemini("Command moved to background (PID: 18). Output hidden."), capture.GeminiProcesses},
-		{"in the background with a beginning", gemini("Command is running in background. PID: 17. Initial output:\nup"), gemini("Command is running in background. PID: 18. Initial output:\nup"), capture.GeminiProcesses},
+		{"in the background", gemini("Command moved to background (PID: 17). Output hidden."), gemini("Command moved to background (PID: 18). Output hidden."), match.GeminiProcesses},
+		{"in the background with a beginning", gemini("Command is running in background. PID: 17. Initial output:\nup"), gemini("Command is running in background. PID: 18. Initial output:\nup"), match.GeminiProcesses},
 		{"one process twice, two processes", gemini("Output: a\nProcess Group PGID: 17", "Output: b\nProcess Group PGID: 17"), gemini("Output: a\nProcess Group PGID: 17", "Output: b\nProcess Group PGID: 18"), ""},
 		{"another output", gemini("Output: 42\nProcess Group PGID: 17"), gemini("Output: 43\nProcess Group PGID: 17"), ""},
 		{"an output that speaks so", gemini("Output: \nProcess Group PGID: 17\nso it says\nProcess Group PGID: 1"), gemini("Output: \nProcess Group PGID: 18\nso it says\nProcess Group PGID: 1"), ""},
 		{"the same words elsewhere", `{"contents":[{"parts":[{"text":"x\nProcess Group PGID: 17"}]}]}`, `{"contents":[{"parts":[{"text":"x\nProcess Group PGID: 18"}]}]}`, ""},
-		{"a script that took longer", script("Script completed\nWall time 0.4 seconds\nOutput:\n", "42\n"), script("Script completed\nWall time 12.3 seconds\nOutput:\n", "42\n"), capture.CodexTimes},
+		{"a script that took longer", script("Script completed\nWall time 0.4 seconds\nOutput:\n", "42\n"), script("Script completed\nWall time 12.3 seconds\nOutput:\n", "42\n"), match.CodexTimes},
 		{"a script that failed", script("Script completed\nWall time 0.4 seconds\nOutput:\n", "42\n"), script("Script failed\nWall time 0.4 seconds\nOutput:\n", "42\n"), ""},
 		{"a script with another output", script("Script completed\nWall time 0.4 seconds\nOutput:\n", "42\n"), script("Script completed\nWall time 0.4 seconds\nOutput:\n", "43\n"), ""},
-		{"a command that took longer", codex("Chunk ID: 0a1b2c\nWall time: 0.0521 seconds\nProcess exited with code 0\nOutput:\n42\n"), codex("Chunk ID: ffffff\nWall time: 1.5 seconds\nProcess exited with code 0\nOutput:\n42\n"), capture.CodexTimes},
-		{"a command with its status first", codex("Exit code: 1\nWall time: 2 seconds\nOutput:\n"), codex("Exit code: 1\nWall time: 0.1 seconds\nOutput:\n"), capture.CodexTimes},
+		{"a command that took longer", codex("Chunk ID: 0a1b2c\nWall time: 0.0521 seconds\nProcess exited with code 0\nOutput:\n42\n"), codex("Chunk ID: ffffff\nWall time: 1.5 seconds\nProcess exited with code 0\nOutput:\n42\n"), match.CodexTimes},
+		{"a command with its status first", codex("Exit code: 1\nWall time: 2 seconds\nOutput:\n"), codex("Exit code: 1\nWall time: 0.1 seconds\nOutput:\n"), match.CodexTimes},
 		{"a command with another status", codex("Exit code: 1\nWall time: 2 seconds\nOutput:\n"), codex("Exit code: 0\nWall time: 2 seconds\nOutput:\n"), ""},
-		{"another agent with the same report", claude("42", "a02815fc", "17"), claude("42", "ae34bd74", "1922"), capture.ClaudeAgents},
+		{"another agent with the same report", claude("42", "a02815fc", "17"), claude("42", "ae34bd74", "1922"), match.ClaudeAgents},
 		{"an agent with another report", claude("42", "a02815fc", "17"), claude("43", "a02815fc", "17"), ""},
 		{"a time in an output", codex("Exit code: 0\nWall time: 2 seconds\nOutput:\nWall time: 3 seconds\n"), codex("Exit code: 0\nWall time: 2 seconds\nOutput:\nWall time: 4 seconds\n"), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			a, changed, err := capture.Form(capture.KindModel, c.a)
+			a, changed, err := formOf(match.KindModel, c.a)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, _, err := capture.Form(capture.KindModel, c.b)
+			b, _, err := formOf(match.KindModel, c.b)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package capture
+package match
 
 import (
 	"regexp"
@@ -48,7 +48,7 @@ func Select(names []string) ([]Normaliser, error) {
 	for _, name := range names {
 		n, ok := named(name)
 		if !ok {
-			return nil, fault.New(ErrNormaliser, "capture.Select", "there is no normaliser %q; those that can be added are %s", name, strings.Join(optionalNames(), ", "))
+			return nil, fault.New(ErrNormaliser, "match.Select", "there is no normaliser %q; those that can be added are %s", name, strings.Join(optionalNames(), ", "))
 		}
 		if !slices.ContainsFunc(out, func(o Normaliser) bool { return o.ID() == n.ID() }) {
 			out = append(out, n)
@@ -106,7 +106,7 @@ func RulesOf(opened canon.Value) ([]Normaliser, error) {
 	for _, id := range ids {
 		n, ok := named(id)
 		if !ok || n.ID() != id {
-			return nil, fault.New(ErrNormaliser, "capture.RulesOf", "the record was made with the normaliser %q, which this version does not have", id)
+			return nil, fault.New(ErrNormaliser, "match.RulesOf", "the record was made with the normaliser %q, which this version does not have", id)
 		}
 		out = append(out, n)
 	}

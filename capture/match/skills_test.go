@@ -1,11 +1,11 @@
-package capture_test
+package match_test
 
 import (
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
 )
 
 // Gemini CLI reads the files of its skills at once, and lists them as they come.
@@ -35,7 +35,7 @@ func TestSkillsOfGeminiAreComparedInOneOrder(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			sameForm(t, c.a, c.b, c.same, capture.GeminiSkills)
+			sameForm(t, c.a, c.b, c.same, match.GeminiSkills)
 		})
 	}
 }
