@@ -138,7 +138,12 @@ func (p *Proxy) extra(ctx context.Context, r *replay.Report, seen *ran, m *drive
 		Kind: replay.Extra, What: "call", Name: m.Call.Name, Recorded: -1, Now: m.N, Nearest: -1, Step: seen.steps[m.N],
 	}
 	if errors.Is(m.Err, effect.ErrNoOutcome) {
-		d.Msg = m.Err.Error()
+		// The call is recorded and came again. What the record lacks is its
+		// answer: the recorder was killed, or is still writing.
+		d.Kind, d.What, d.Msg = replay.Different, "outcome", m.Err.Error()
+		if open := p.o.Record.Journal.at(m.Key); open != nil {
+			d.Recorded, d.Run = open.Call.N, elsewhere(open.Call.Run, r.Run)
+		}
 		return d, nil
 	}
 	now, err := p.formOf(ctx, m)
