@@ -406,8 +406,8 @@ func TestShimsAreForNamesOfPrograms(t *testing.T) {
 			t.Errorf("Record with a shim for %q ran the program", name)
 		}
 	}
-	for run := range rig.store.Runs(t.Context()) {
-		t.Errorf("run %s was opened", run.Run)
+	for run, err := range rig.store.Runs(t.Context()) {
+		t.Errorf("run %s was opened, %v", run.Run, err)
 	}
 }
 
