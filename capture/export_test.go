@@ -306,6 +306,9 @@ func (c *Clearing) End(broke bool) bool { return c.c.end(broke) }
 
 func (c *Clearing) Stop() { c.c.u.stop() }
 
+// Kept reports whether the recorded order was kept.
+func (p *Proxy) Kept() bool { return p.turns.kept() }
+
 // Patience sets how long an answer waits for its turn while nothing moves, and
 // reports whether there is an order to keep.
 func (p *Proxy) Patience(d time.Duration) bool {

@@ -117,7 +117,7 @@ func (p *Proxy) remarks(seen *ran, probes int) []string {
 		out = append(out, fmt.Sprintf("%d recorded probes (%s) did not come again, which no answer depends on", probes, probeName))
 	}
 	if !p.turns.kept() {
-		out = append(out, "calls that were under way at once were not made to end in the recorded order, because the agent did not make those that ended before")
+		out = append(out, "calls that were under way at once were not made to end in the recorded order, because the agent did not make those that it had made before")
 	}
 	for _, n := range seen.norms {
 		out = append(out, "normalised: "+n)
