@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
@@ -268,6 +268,6 @@ func (r *Recorder) PublicKey() []byte {
 }
 
 // redactor returns what keeps secrets out of one run.
-func (r *Recorder) redactor() *capture.Redactor {
-	return capture.NewRedactor(r.storeKey, capture.EnvSecrets(r.o.Environ))
+func (r *Recorder) redactor() *redact.Redactor {
+	return redact.New(r.storeKey, redact.EnvSecrets(r.o.Environ))
 }

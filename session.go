@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/internal/regress"
@@ -47,7 +48,7 @@ type ReplayOptions struct {
 // concurrent use until the function that it was given to returns.
 type Session struct {
 	s     *drive.Session
-	red   *capture.Redactor
+	red   *redact.Redactor
 	proxy *capture.Proxy
 	taps  *taps
 }
@@ -156,7 +157,7 @@ func statusOf(failed error) string {
 }
 
 // opening returns what the opens of all runs of this process say.
-func (r *Recorder) opening(red *capture.Redactor, title string) drive.Opening {
+func (r *Recorder) opening(red *redact.Redactor, title string) drive.Opening {
 	cwd, err := os.Getwd()
 	if err != nil {
 		cwd = "" // it is only left out of comparisons
@@ -213,7 +214,7 @@ func recordedUpstreams(opened canon.Value, given map[string]string) map[string]s
 	return out
 }
 
-func (r *Recorder) begin(ctx context.Context, opening drive.Opening, red *capture.Redactor, named map[string]string, o capture.Options) (*Session, error) {
+func (r *Recorder) begin(ctx context.Context, opening drive.Opening, red *redact.Redactor, named map[string]string, o capture.Options) (*Session, error) {
 	taps, err := newTaps(named)
 	if err != nil {
 		return nil, err

@@ -51,7 +51,7 @@
 //
 // # Secrets
 //
-// A [Redactor] replaces secrets before anything is stored, in requests and in
+// A [redact.Redactor] replaces secrets before anything is stored, in requests and in
 // answers, across the parts in which these come. A client always gets the
 // original. Keys are compared in redacted form; a keyed fingerprint of the
 // caller's credential, in the call's cred, keeps a recording made with one

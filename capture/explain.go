@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -107,7 +108,7 @@ func RequestAt(ctx context.Context, r *drive.Reader, j *Journal, ref ledger.Ref)
 
 // NewRequest returns a request that is not recorded as a proxy would take it:
 // secrets are replaced, and it knows whether it asks a model.
-func NewRequest(upstream, method, target string, body []byte, red *Redactor, s Setting) (Request, error) {
+func NewRequest(upstream, method, target string, body []byte, red *redact.Redactor, s Setting) (Request, error) {
 	u, err := url.ParseRequestURI(target)
 	if err != nil || u.Host != "" {
 		return Request{}, fault.New(ErrPath, "capture.NewRequest", "%q is no path of a request", target)
@@ -116,7 +117,7 @@ func NewRequest(upstream, method, target string, body []byte, red *Redactor, s S
 	stored, _ := red.Bytes(body)
 	at := red.Text(u.EscapedPath())
 	if u.RawQuery != "" {
-		at += "?" + red.query(u.RawQuery, func(string, string, credential) {})
+		at += "?" + red.Query(u.RawQuery, func(string, string, redact.Credential) {})
 	}
 	return Request{Upstream: upstream, Method: method, URL: at, Body: stored, Kind: to.kind, Name: red.Text(to.name), Setting: s}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -140,7 +141,7 @@ func (r *rig) explain(t *testing.T, run ledger.RunID, body string) *capture.Expl
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := capture.NewRequest("model", "POST", "/v1/chat/completions", []byte(body), capture.NewRedactor([32]byte{}, nil), capture.Setting{})
+	q, err := capture.NewRequest("model", "POST", "/v1/chat/completions", []byte(body), redact.New([32]byte{}, nil), capture.Setting{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/codings"
 	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/internal/scratch"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -29,9 +31,9 @@ type large struct {
 	file  *scratch.File
 	fresh func() (*scratch.File, error)
 
-	coding string  // behind which it is looked; empty: behind none
-	blind  bool    // it has one behind which nobody can look
-	find   *finder // of secrets, as far as they were known when it came
+	coding string         // behind which it is looked; empty: behind none
+	blind  bool           // it has one behind which nobody can look
+	find   *redact.Finder // of secrets, as far as they were known when it came
 	names  []string
 
 	left  []byte // of JSON, without its long texts; nil: it is not JSON
@@ -78,26 +80,26 @@ func (g *large) take(decoded bool, f func(p []byte) error) error {
 
 // replacing gives f what comes of bytes when what a finder finds is replaced.
 // The last call has no bytes.
-func replacing(by *finder, f func(p []byte) error) (write func(p []byte) error, end func() ([]string, error)) {
+func replacing(by *redact.Finder, f func(p []byte) error) (write func(p []byte) error, end func() ([]string, error)) {
 	if by == nil {
 		return f, func() ([]string, error) { return nil, nil }
 	}
-	r := replacer{f: by}
+	r := by.Stream()
 	var out []byte
 	write = func(p []byte) error {
-		if out = r.write(out[:0], p, false); len(out) == 0 {
+		if out = r.Write(out[:0], p, false); len(out) == 0 {
 			return nil
 		}
 		return f(out)
 	}
 	end = func() ([]string, error) {
-		out = r.write(out[:0], nil, true)
+		out = r.Write(out[:0], nil, true)
 		if len(out) > 0 {
 			if err := f(out); err != nil {
 				return nil, err
 			}
 		}
-		return r.names, nil
+		return r.Found(), nil
 	}
 	return write, end
 }
@@ -141,8 +143,8 @@ func (g *large) give(w io.Writer) error {
 
 // read looks at the request once: for secrets, and for what its key is taken
 // of as far as that does not depend on what it asks for.
-func (g *large) read(ctx context.Context, coding string, red *Redactor, r *rules, limit int64) error {
-	g.find = red.find.Load()
+func (g *large) read(ctx context.Context, coding string, red *redact.Redactor, r *rules, limit int64) error {
+	g.find = red.Finder()
 	list, known := codings.List(coding)
 	switch {
 	case !known:
@@ -354,7 +356,7 @@ type sorter struct {
 	l    *lifter
 	h    *canon.Stream
 	line []byte // of a form: its boundary
-	cut  replacer
+	cut  *redact.Replacer
 	form *canon.Stream
 	out  []byte
 	tail []byte
@@ -386,7 +388,7 @@ func blank(b []byte) bool { return len(bytes.TrimLeft(b, " \t\r\n")) == 0 }
 
 func (s *sorter) decide() error {
 	switch line, ok := boundaryLine(s.head); {
-	case looksJSON(s.head):
+	case protocol.LooksJSON(s.head):
 		l, err := s.json()
 		if err != nil {
 			return err
@@ -394,7 +396,7 @@ func (s *sorter) decide() error {
 		s.is, s.l = isJSONText, l
 	case s.forms && ok:
 		s.is, s.line, s.h, s.form = maybeForm, bytes.Clone(line), canon.NewStream(), canon.NewStream()
-		s.cut = replacer{f: newFinder([]*pattern{{name: "boundary", text: string(line), with: "--{boundary}"}})}
+		s.cut = redact.NewFinder([]*redact.Pattern{{Name: "boundary", Text: string(line), With: "--{boundary}"}}).Stream()
 	default:
 		s.is, s.h = other, canon.NewStream()
 	}
@@ -408,7 +410,7 @@ func (s *sorter) more(p []byte) error {
 	case isJSONText:
 		return s.l.write(p)
 	case maybeForm:
-		s.out = s.cut.write(s.out[:0], p, false)
+		s.out = s.cut.Write(s.out[:0], p, false)
 		_, _ = s.form.Write(s.out)
 		s.tail = append(s.tail, p...)
 		s.tail = append(s.tail[:0], s.tail[max(0, len(s.tail)-formEnd):]...)
@@ -435,7 +437,7 @@ func (s *sorter) end() (left []byte, d canon.Digest, form bool, err error) {
 	case s.is == isJSONText:
 		return s.l.left, d, false, nil
 	case s.is == maybeForm && endsForm(s.tail, s.line):
-		_, _ = s.form.Write(s.cut.write(s.out[:0], nil, true))
+		_, _ = s.form.Write(s.cut.Write(s.out[:0], nil, true))
 		return nil, s.form.Sum(), true, nil
 	default:
 		return nil, s.h.Sum(), false, nil
@@ -464,7 +466,7 @@ func (k *sketch) Write(p []byte) (int, error) { return len(p), k.set(p) }
 
 func (k *sketch) text(p []byte) error {
 	if !k.decided {
-		if k.decided = !blank(p); looksJSON(p) {
+		if k.decided = !blank(p); protocol.LooksJSON(p) {
 			k.l = &lifter{texts: &digested{}, room: func(n int) error {
 				if n > maxSketch {
 					return errSketch

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/replay"
@@ -84,7 +85,7 @@ func TestALargeRequestIsTakenLikeAnyOther(t *testing.T) {
 		if rapid.IntRange(0, 5).Draw(t, "optional") == 0 {
 			list = append(list, capture.Optional()...)
 		}
-		red := redactor(capture.Secret{Name: "ENV", Value: longEnv})
+		red := redactor(redact.Secret{Name: "ENV", Value: longEnv})
 		want, err := capture.TakeHeld(list, setting, red, capture.KindModel, coding, body)
 		if err != nil {
 			t.Fatal(err)
@@ -200,7 +201,7 @@ func TestLargeRequestsAreRecordedAndReplayed(t *testing.T) {
 		fmt.Fprintf(w, `{"n":%q}`, r.URL.Query().Get("n"))
 	})
 	rig := newRig(t)
-	rig.opts.Redactor = redactor(capture.Secret{Name: "ENV", Value: longEnv})
+	rig.opts.Redactor = redactor(redact.Secret{Name: "ENV", Value: longEnv})
 	live := rig.record(up.URL)
 	sent := map[string]string{}
 	ask := func(p *taping, name string) got {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture/redact"
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/canon"
 )
 
@@ -141,6 +143,10 @@ func ParseSetting(v canon.Value) Setting {
 	return s
 }
 
+// ContentCoding is the id under which a report says that two requests are the
+// same only behind their content coding.
+const ContentCoding = "content-coding@1"
+
 // dateFormats are how prompts write a date.
 var dateFormats = []string{
 	"2006-01-02", "2006/01/02", "01/02/2006", "1/2/2006", "02.01.2006", "02/01/2006",
@@ -149,10 +155,10 @@ var dateFormats = []string{
 }
 
 // finder returns the finder of the texts that stand for s, or nil.
-func (s Setting) finder() *finder {
-	var list []*pattern
-	if len(s.Run) > minText {
-		list = append(list, &pattern{name: "run", text: s.Run, with: "{run}", alone: true, edge: true})
+func (s Setting) finder() *redact.Finder {
+	var list []*redact.Pattern
+	if len(s.Run) > redact.MinText {
+		list = append(list, &redact.Pattern{Name: "run", Text: s.Run, With: "{run}", Alone: true, Edge: true})
 	}
 	for _, d := range s.Dates {
 		t, err := time.Parse(time.DateOnly, d)
@@ -160,26 +166,26 @@ func (s Setting) finder() *finder {
 			continue
 		}
 		for _, f := range dateFormats {
-			list = append(list, &pattern{name: "date", text: t.Format(f), with: "{date}", alone: true, edge: true})
+			list = append(list, &redact.Pattern{Name: "date", Text: t.Format(f), With: "{date}", Alone: true, Edge: true})
 		}
 	}
-	if len(s.Cwd) > minText {
-		for _, text := range spellings(s.Cwd) {
-			list = append(list, &pattern{name: "cwd", text: text, with: "{cwd}", alone: true, edge: true})
+	if len(s.Cwd) > redact.MinText {
+		for _, text := range redact.Spellings(s.Cwd) {
+			list = append(list, &redact.Pattern{Name: "cwd", Text: text, With: "{cwd}", Alone: true, Edge: true})
 		}
 	}
 	if list == nil {
 		return nil
 	}
-	return newFinder(list)
+	return redact.NewFinder(list)
 }
 
 // rules is the normalisers made ready for one run.
 type rules struct {
-	setting *finder // nil if there is nothing to look for
-	named   bool    // the date and the working folder are looked for
-	own     bool    // and the run
-	forms   bool    // the boundaries of forms are left out
+	setting *redact.Finder // nil if there is nothing to look for
+	named   bool           // the date and the working folder are looked for
+	own     bool           // and the run
+	forms   bool           // the boundaries of forms are left out
 	texts   []numbered
 	inner   bool // JSON inside strings is made canonical
 	byKind  map[string][]rule
@@ -254,7 +260,7 @@ func newRules(list []Normaliser, s Setting) (*rules, error) {
 }
 
 // finder returns what is looked for of a setting.
-func (r *rules) finder(s Setting) *finder {
+func (r *rules) finder(s Setting) *redact.Finder {
 	if !r.named {
 		s = Setting{Run: s.Run}
 	}
@@ -317,7 +323,7 @@ func (h *hintSet) in(body []byte) (set uint64) {
 func (r *rules) normal(kind string, body []byte) (form []byte, changed []string) {
 	if r.setting != nil {
 		var names []string
-		body, names = r.setting.replace(body)
+		body, names = r.setting.Replace(body)
 		changed = settled(names)
 	}
 	for _, t := range r.texts {
@@ -331,7 +337,7 @@ func (r *rules) normal(kind string, body []byte) (form []byte, changed []string)
 			return form, append(changed, MultipartBoundary)
 		}
 	}
-	if !looksJSON(body) {
+	if !protocol.LooksJSON(body) {
 		return body, changed
 	}
 	form, more, ok := r.json(kind, body)
@@ -423,19 +429,6 @@ func boundaryLine(body []byte) ([]byte, bool) {
 func endsForm(b, line []byte) bool {
 	end := append(append([]byte("\r\n"), line...), "--"...)
 	return bytes.HasSuffix(bytes.TrimSuffix(b, []byte("\r\n")), end)
-}
-
-func looksJSON(b []byte) bool {
-	for _, c := range b {
-		switch c {
-		case ' ', '\t', '\r', '\n':
-		case '{', '[':
-			return true
-		default:
-			return false
-		}
-	}
-	return false
 }
 
 // drop returns v without what the steps lead to. An element of an array is

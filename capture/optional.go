@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
@@ -142,7 +143,7 @@ func (n numbered) replace(body []byte) ([]byte, bool) {
 // canonical form of that.
 func inner(v canon.Value) (canon.Value, bool) {
 	if s, ok := v.AsString(); ok {
-		if !looksJSON([]byte(s)) {
+		if !protocol.LooksJSON([]byte(s)) {
 			return v, false
 		}
 		out, err := canon.Canonicalize([]byte(s))

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -47,9 +48,9 @@ type RunOptions struct {
 	Grace   time.Duration    // between asking the child to end and killing it; 0: 5 s
 
 	Config    drive.Config
-	StoreKey  [32]byte // keys the fingerprints of credentials
-	Secrets   []Secret // that Env does not show by their names
-	Upstreams []string // NAME=URL
+	StoreKey  [32]byte        // keys the fingerprints of credentials
+	Secrets   []redact.Secret // that Env does not show by their names
+	Upstreams []string        // NAME=URL
 	Title     string
 	Setting   Setting // of this run; see [SettingAt]
 
@@ -144,7 +145,7 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 		}
 	}
 	ups := plan.upstreams
-	red := NewRedactor(o.StoreKey, append(EnvSecrets(o.Env), o.Secrets...))
+	red := redact.New(o.StoreKey, append(redact.EnvSecrets(o.Env), o.Secrets...))
 	if o.Sockets, err = ParseSockets(string(o.Sockets)); err != nil {
 		return nil, err
 	}
@@ -227,7 +228,7 @@ func compareExit(r *replay.Report, j *Journal, now int64) {
 }
 
 // opening returns what the open of the run says.
-func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstream, red *Redactor) (drive.Opening, *Journal, error) {
+func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstream, red *redact.Redactor) (drive.Opening, *Journal, error) {
 	argv := make([]canon.Value, len(o.Command))
 	for i, a := range o.Command {
 		argv[i] = canon.String(red.Text(strings.ToValidUTF8(a, "\uFFFD")))

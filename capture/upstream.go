@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
@@ -178,7 +179,7 @@ func validName(s string) bool {
 		return false
 	}
 	for i := range len(s) {
-		if c := s[i]; !wordByte[c] && c != '.' {
+		if c := s[i]; !redact.IsWord(c) && c != '.' {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package capture
 import (
 	"context"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -49,7 +50,7 @@ func RunWithin(ctx context.Context, o RunOptions, in Within) (_ *Inside, err err
 		return nil, err
 	}
 	opts := Options{
-		Upstreams: plan.upstreams, Redactor: NewRedactor(o.StoreKey, append(EnvSecrets(o.Env), o.Secrets...)), Normalisers: o.Normalisers,
+		Upstreams: plan.upstreams, Redactor: redact.New(o.StoreKey, append(redact.EnvSecrets(o.Env), o.Secrets...)), Normalisers: o.Normalisers,
 		Setting: o.Setting, MaxRequest: o.MaxRequest, Transport: o.Transport, Sockets: o.Sockets, AWSKeys: AWSKeys(o.Env), Under: in.Under,
 		Record: in.Record, Replaying: in.Record != nil,
 	}

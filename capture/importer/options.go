@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
@@ -26,7 +27,7 @@ type Options struct {
 	// Redactor takes secrets out; nil is one that knows no secret. With the key
 	// of the store a replay asks for the credential that the file holds; with
 	// another one it cannot compare them, answers any and remarks it.
-	Redactor *capture.Redactor
+	Redactor *redact.Redactor
 	// Normalisers are the rules of the match key; nil is the built-in ones.
 	Normalisers []capture.Normaliser
 	// Upstreams are names for addresses. An address that is not among them has
@@ -42,7 +43,7 @@ func (o Options) withDefaults() Options {
 		o.MaxExchanges = 100_000
 	}
 	if o.Redactor == nil {
-		o.Redactor = capture.NewRedactor([32]byte{}, nil)
+		o.Redactor = redact.New([32]byte{}, nil)
 	}
 	return o
 }

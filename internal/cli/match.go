@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -144,7 +145,7 @@ func (s *opened) requestIn(ctx context.Context, file string, f requestFlags, rec
 	if err != nil {
 		return capture.Request{}, fault.Wrap(ErrFile, op, err, "the working folder")
 	}
-	red := capture.NewRedactor(key, capture.EnvSecrets(a.env))
+	red := redact.New(key, redact.EnvSecrets(a.env))
 	return capture.NewRequest(f.upstream, f.method, f.path, body, red, capture.SettingAt(a.now(), cwd))
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/archive"
@@ -515,7 +516,7 @@ func (t *tester) anew(ctx context.Context, c *regress.Case, r *insight.Run, agen
 // printed returns the end of what an agent printed, without the secrets that
 // are known: reports go to people who do not have them.
 func (t *tester) printed(key [32]byte, out *tail) string {
-	return capture.NewRedactor(key, capture.EnvSecrets(t.env)).Text(out.String())
+	return redact.New(key, redact.EnvSecrets(t.env)).Text(out.String())
 }
 
 // ErrFailed means that the agent ended otherwise than was recorded while it was

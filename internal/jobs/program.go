@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/live"
@@ -81,7 +82,7 @@ func (c *calls) program(ctx context.Context, call *effect.Call, t canon.Value, i
 }
 
 // inherited says what a program gets from the environment of who runs the job.
-func inherited(t canon.Value, environ func(string) string) (note canon.Value, secrets []capture.Secret) {
+func inherited(t canon.Value, environ func(string) string) (note canon.Value, secrets []redact.Secret) {
 	var given []string
 	addresses := canon.Object()
 	for _, e := range t.Get("env_from").Elems() {
@@ -94,7 +95,7 @@ func inherited(t canon.Value, environ func(string) string) (note canon.Value, se
 			addresses = addresses.With(name, canon.String(u.String()))
 		default:
 			given = append(given, name)
-			secrets = append(secrets, capture.Secret{Name: name, Value: v})
+			secrets = append(secrets, redact.Secret{Name: name, Value: v})
 		}
 	}
 	return canon.Object(canon.M("addresses", addresses), canon.M("given", canon.Strings(given))), secrets

@@ -1,4 +1,4 @@
-package capture
+package redact
 
 import (
 	"bufio"
@@ -41,6 +41,9 @@ type place struct{ at, plain int64 }
 // errStopped ends a decoder of which nothing more is wanted.
 var errStopped = errors.New("capture: stopped")
 
+// decodedPart is how many bytes a decoder gives at a time, at most.
+const decodedPart = 64 << 10
+
 // window is how far a deflated body may refer back to.
 const window = 32 << 10
 
@@ -63,11 +66,10 @@ func (u *unfolding) run(give func([]byte) bool) {
 		return
 	}
 	defer closer()
-	buf, _ := parts.Get().(*[]byte)
-	defer parts.Put(buf)
+	buf := make([]byte, decodedPart)
 	for {
-		n, err := r.Read(*buf)
-		if n > 0 && !give((*buf)[:n]) {
+		n, err := r.Read(buf)
+		if n > 0 && !give(buf[:n]) {
 			return
 		}
 		if err != nil {
@@ -177,45 +179,55 @@ func (u *unfolding) clear(plain int64) (at int64) {
 // maxSure bounds the places that wait to be clear.
 const maxSure = 1000
 
-// clearing looks for secrets in a coded body that comes in parts.
-type clearing struct {
-	u    *unfolding
-	look cleaner
-	buf  []byte
+// Clearing looks for secrets in a coded body that comes in parts.
+type Clearing struct {
+	u     *unfolding
+	look  Cleaner
+	limit int64
+	buf   []byte
 
 	decided int64 // bytes that it holds in which there is no secret
 	at      int64 // bytes that tell no more
 }
 
-// write takes the next part and returns up to where no secret is or may begin
+// NewClearing returns one for a body of one coding, of which at most limit
+// bytes are looked at behind it. Whoever made it stops it.
+func NewClearing(coding string, look Cleaner, limit int64) *Clearing {
+	return &Clearing{u: unfold(coding), look: look, limit: limit}
+}
+
+// Stop ends it.
+func (c *Clearing) Stop() { c.u.stop() }
+
+// Write takes the next part and returns up to where no secret is or may begin
 // in the bytes that came; false if there is one behind that, or if they are not
 // what they say.
-func (c *clearing) write(p []byte) (clear int64, ok bool) {
+func (c *Clearing) Write(p []byte) (clear int64, ok bool) {
 	if c.u.err != nil { // it had ended
 		return c.at, false
 	}
 	c.u.write(p, c.plain)
 	c.advance()
 	ok = c.u.err == nil || c.u.err == io.EOF //nolint:errorlint // the decoder gives it as it is
-	return c.at, ok && c.look.found() == nil && c.u.given <= DefaultMaxRequest
+	return c.at, ok && c.look.Found() == nil && c.u.given <= c.limit
 }
 
-// end reports whether no secret is in all of it, and it is what it says or
+// End reports whether no secret is in all of it, and it is what it says or
 // broke off.
-func (c *clearing) end(broke bool) bool {
+func (c *Clearing) End(broke bool) bool {
 	if c.u.last = true; c.u.err == nil {
 		c.u.write(nil, c.plain)
 	}
-	c.buf = c.look.write(c.buf[:0], nil, true)
-	return c.look.found() == nil && c.u.given <= DefaultMaxRequest && (broke || c.u.err == io.EOF) //nolint:errorlint // the decoder gives it as it is
+	c.buf = c.look.Write(c.buf[:0], nil, true)
+	return c.look.Found() == nil && c.u.given <= c.limit && (broke || c.u.err == io.EOF) //nolint:errorlint // the decoder gives it as it is
 }
 
-func (c *clearing) plain(p []byte) {
+func (c *Clearing) plain(p []byte) {
 	c.advance()
-	c.buf = c.look.write(c.buf[:0], p, false)
-	if c.look.found() == nil {
-		c.decided = c.u.given - int64(c.look.held())
+	c.buf = c.look.Write(c.buf[:0], p, false)
+	if c.look.Found() == nil {
+		c.decided = c.u.given - int64(c.look.Held())
 	}
 }
 
-func (c *clearing) advance() { c.at = max(c.at, c.u.clear(c.decided)) }
+func (c *Clearing) advance() { c.at = max(c.at, c.u.clear(c.decided)) }

@@ -1,14 +1,8 @@
-package capture
+package redact
 
 import (
-	"context"
-	"io"
 	"net/url"
 	"strings"
-
-	"github.com/reprise-dev/reprise/internal/drive"
-	"github.com/reprise-dev/reprise/kernel/blob"
-	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
 // EnvSecrets returns the secrets in an environment: the values of variables
@@ -57,19 +51,4 @@ func secretName(name, value string) bool {
 		}
 	}
 	return false
-}
-
-// storeKeyScope names the key under which fingerprints of credentials are
-// made. It is of one store and never leaves it.
-const storeKeyScope = "reprise/store-key"
-
-// StoreKey returns the key of a store with which the fingerprints of
-// credentials are made; it is drawn when it is first asked for.
-func StoreKey(ctx context.Context, store drive.Store, rand io.Reader) ([32]byte, error) {
-	fresh := blob.Scope{ID: storeKeyScope}
-	if _, err := io.ReadFull(rand, fresh.Key[:]); err != nil {
-		return fresh.Key, fault.Wrap(drive.ErrRandom, "capture.StoreKey", err, "no randomness")
-	}
-	scope, err := store.Scope(ctx, storeKeyScope, &fresh)
-	return scope.Key, err
 }

@@ -10,86 +10,21 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
+	"github.com/reprise-dev/reprise/capture/redact/redacttest"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/store/memory"
 )
 
-// What is recorded of a compressed body before its end tells nothing of a
-// secret, not even its first letter, wherever it is flushed and however it is
-// cut into parts.
-func TestWhatIsClearTellsNoSecret(t *testing.T) {
-	t.Parallel()
-	r := redactor(capture.Secret{Name: "ENV", Value: spelled})
-	words := []string{"some words. ", "0123456789.", strings.Repeat("A long line of text. ", 2000), "\n", "unter2/.", "h ", ". "}
-	rapid.Check(t, func(t *rapid.T) {
-		coding := rapid.SampledFrom([]string{"gzip", "deflate", "zstd", "br"}).Draw(t, "coding")
-		texts := rapid.SliceOfN(rapid.SampledFrom(words), 1, 12).Draw(t, "texts")
-		texts = append(texts, ". ") // no secret begins with it
-		plain := strings.Join(texts, "")
-		has := rapid.Bool().Draw(t, "secret")
-		if has {
-			texts = append(texts, spelled[:7], spelled[7:], " and more. ")
-		}
-		list, err := capture.CodedParts(coding, texts...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if coding == "gzip" && rapid.Bool().Draw(t, "members") { // which bodies of gzip may have
-			more, err := capture.CodedParts(coding, texts...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			list = append(list, more...)
-			if !has {
-				plain += plain
-			}
-		}
-		all := slices.Concat(list...)
-		whole := rapid.Bool().Draw(t, "as flushed")
-		if !whole {
-			list = nil
-			for rest := all; len(rest) > 0; {
-				n := min(len(rest), rapid.IntRange(1, 3000).Draw(t, "part"))
-				list = append(list, rest[:n])
-				rest = rest[n:]
-			}
-		}
-		c := capture.NewClearing(r, coding, "text/plain")
-		defer c.Stop()
-		var came, clear int64
-		found := false
-		for _, p := range list {
-			came += int64(len(p))
-			n, ok := c.Write(p)
-			if !ok {
-				found = true
-				break
-			}
-			clear = max(clear, n)
-			if says := capture.BeginningOf(coding, all[:clear]); clear > came || !strings.HasPrefix(plain, says) && !strings.HasPrefix(says, plain) || has && len(says) > len(plain) {
-				t.Fatalf("%d of %d bytes are clear, which say %d bytes, of which %d are", clear, came, len(says), len(plain))
-			}
-		}
-		if !found {
-			found = !c.End(false)
-		}
-		if found != has {
-			t.Fatalf("a secret is found: %t, want %t", found, has)
-		}
-	})
-}
-
 // compressed is what a stream of events says, and how it is coded.
 func compressed(t *testing.T, coding string, texts ...string) (list [][]byte, plain string) {
 	t.Helper()
 	var events []string
 	for _, s := range texts {
-		events = append(events, dialects()[0].event(0, s))
+		events = append(events, redacttest.Dialects()[0].Event(0, s))
 	}
 	list, err := capture.CodedParts(coding, events...)
 	if err != nil {
@@ -103,7 +38,7 @@ func compressed(t *testing.T, coding string, texts ...string) (list [][]byte, pl
 func TestKilledRecorderLeavesCompressedBytes(t *testing.T) {
 	t.Parallel()
 	for _, coding := range []string{"gzip", "deflate", "zstd", "br"} {
-		for _, says := range [][]string{{"some words.", "and more.", "and more."}, {"some words.", "the password is " + spelled + ".", "and more."}} {
+		for _, says := range [][]string{{"some words.", "and more.", "and more."}, {"some words.", "the password is " + redacttest.Spelled + ".", "and more."}} {
 			t.Run(coding+" "+says[1], func(t *testing.T) {
 				t.Parallel()
 				list, plain := compressed(t, coding, append(says, "the end.")...)
@@ -124,7 +59,7 @@ func TestKilledRecorderLeavesCompressedBytes(t *testing.T) {
 				var ahead atomic.Int64
 				rig := newRig(t)
 				rig.store = memory.New(&memory.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
-				rig.opts.Redactor = redactor(capture.Secret{Name: "ENV", Value: spelled})
+				rig.opts.Redactor = redactor(redact.Secret{Name: "ENV", Value: redacttest.Spelled})
 				live := rig.record(up.URL)
 				defer close(release)
 				resp, err := client().Post(live.url+"/v1/chat/completions", "application/json", strings.NewReader(`{}`))
@@ -145,7 +80,7 @@ func TestKilledRecorderLeavesCompressedBytes(t *testing.T) {
 				if done, err := drive.Recover(t.Context(), cfg); err != nil || len(done) != 1 {
 					t.Fatalf("Recover = %v, %v; want the run", done, err)
 				}
-				want := dialects()[0].event(0, says[0])
+				want := redacttest.Dialects()[0].Event(0, says[0])
 				if says[1] == "and more." {
 					want = plain[:strings.LastIndex(plain, "data: ")]
 				}
@@ -173,7 +108,7 @@ func TestSecretsLateInCompressedStreams(t *testing.T) {
 		t.Run(coding, func(t *testing.T) {
 			t.Parallel()
 			texts := []string{"some words.", "and more.", "the password is "}
-			for c := range strings.SplitSeq(spelled, "") {
+			for c := range strings.SplitSeq(redacttest.Spelled, "") {
 				texts = append(texts, c)
 			}
 			list, plain := compressed(t, coding, append(texts, ", so there.")...)
@@ -186,7 +121,7 @@ func TestSecretsLateInCompressedStreams(t *testing.T) {
 					w.(http.Flusher).Flush()
 				}
 			})
-			rig.opts.Redactor = redactor(capture.Secret{Name: "ENV", Value: spelled})
+			rig.opts.Redactor = redactor(redact.Secret{Name: "ENV", Value: redacttest.Spelled})
 			live := rig.record(up.URL)
 			first := send(t, "POST", live.url+"/v1/chat/completions", `{}`)
 			if got := capture.BeginningOf(coding, first.body); got != plain {
@@ -197,12 +132,12 @@ func TestSecretsLateInCompressedStreams(t *testing.T) {
 			if o.Status != effect.OK || len(o.Redacted) == 0 {
 				t.Errorf("outcome = %s %v", o.Status, o.Redacted)
 			}
-			if s := holds([]byte(dumpStore(t, rig, run)+dumpFolder(t, rig.spool)+dumpFolder(t, rig.folder)), spelled); s != "" {
+			if s := holds([]byte(dumpStore(t, rig, run)+dumpFolder(t, rig.spool)+dumpFolder(t, rig.folder)), redacttest.Spelled); s != "" {
 				t.Errorf("stored as %s", s)
 			}
 			again := send(t, "POST", rig.replay(run).url+"/v1/chat/completions", `{}`)
 			body, ok := capture.PlainOf(coding, again.body)
-			if got := fieldsOf(dialects()[0], string(body)); !ok || !strings.HasPrefix(got, "some words.and more.the password is {redacted:ENV}, so there.") {
+			if got := redacttest.Dialects()[0].Fields(string(body)); !ok || !strings.HasPrefix(got, "some words.and more.the password is {redacted:ENV}, so there.") {
 				t.Errorf("the replay says %q, whole: %t", got, ok)
 			}
 		})

@@ -1,13 +1,17 @@
-package capture
+package redact
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/reprise-dev/reprise/internal/protocol"
+)
 
 // lines replaces secrets in a stream of messages of which each is a line:
 // server-sent events, or lines of JSON; or each an element of one array.
 type lines struct {
-	j      joined
-	rest   *replacer
-	next   *message // memory for one
+	j      Messages
+	rest   *Replacer
+	next   *Message // memory for one
 	part   []byte   // of a line
 	long   bool     // the line is so long that it is not looked at as one
 	arrays bool     // what is no array is one document, of which no field comes in parts
@@ -19,11 +23,11 @@ type lines struct {
 	esc    bool
 }
 
-func (l *lines) found() []string { return join(l.j.names, l.rest.names) }
+func (l *lines) Found() []string { return Union(l.j.names, l.rest.names) }
 
-func (l *lines) held() int { return len(l.part) + l.j.size + l.rest.held() }
+func (l *lines) Held() int { return len(l.part) + l.j.size + l.rest.Held() }
 
-func (l *lines) write(dst, p []byte, last bool) []byte {
+func (l *lines) Write(dst, p []byte, last bool) []byte {
 	at, done := 0, 0 // done: what is recorded, or waits
 	for at < len(p) && !l.whole {
 		n := l.until(p[at:])
@@ -42,21 +46,21 @@ func (l *lines) write(dst, p []byte, last bool) []byte {
 				continue // what is clear is recorded together
 			}
 		}
-		dst = l.rest.write(dst, p[done:at-len(now)], false)
+		dst = l.rest.Write(dst, p[done:at-len(now)], false)
 		done = at
 		switch {
 		case n > 0 && !l.long:
 			if len(l.j.queue) == 0 {
-				dst = l.rest.write(dst, line, false)
+				dst = l.rest.Write(dst, line, false)
 			}
 		case l.long && len(l.j.queue) == 0:
-			dst = l.rest.write(dst, now, false)
+			dst = l.rest.Write(dst, now, false)
 		case l.long:
-			l.j.add(&message{raw: bytes.Clone(now)})
+			l.j.Add(&Message{raw: bytes.Clone(now)})
 		default:
 			if l.part = append(l.part, now...); len(l.part) > maxLine { // no message of a few letters
 				l.long = true
-				l.j.add(&message{raw: l.part})
+				l.j.Add(&Message{raw: l.part})
 				l.part = nil
 			}
 		}
@@ -64,36 +68,36 @@ func (l *lines) write(dst, p []byte, last bool) []byte {
 		dst = l.give(dst, false)
 	}
 	if at > done {
-		dst = l.rest.write(dst, p[done:at], false)
+		dst = l.rest.Write(dst, p[done:at], false)
 	}
 	if l.whole {
-		dst = l.rest.write(dst, l.part, false)
+		dst = l.rest.Write(dst, l.part, false)
 		l.part = nil
-		return l.rest.write(dst, p[at:], last)
+		return l.rest.Write(dst, p[at:], last)
 	}
 	if last && len(l.part) > 0 {
 		if l.take(l.part) {
-			dst = l.rest.write(dst, l.part, false)
+			dst = l.rest.Write(dst, l.part, false)
 		}
 		l.part = nil
 	}
 	if !last {
 		return dst
 	}
-	return l.rest.write(l.give(dst, true), nil, true)
+	return l.rest.Write(l.give(dst, true), nil, true)
 }
 
 // give appends the messages of which everything is decided.
 func (l *lines) give(dst []byte, last bool) []byte {
-	for m := l.j.next(last); m != nil; m = l.j.next(last) {
+	for m := l.j.Next(last); m != nil; m = l.j.Next(last) {
 		json, changed := m.json()
 		if !changed {
-			dst = l.rest.write(dst, m.raw, false)
+			dst = l.rest.Write(dst, m.raw, false)
 			continue
 		}
-		dst = l.rest.write(dst, m.raw[:m.at], false)
-		dst = l.rest.write(dst, json, false)
-		dst = l.rest.write(dst, m.raw[m.end:], false)
+		dst = l.rest.Write(dst, m.raw[:m.at], false)
+		dst = l.rest.Write(dst, json, false)
+		dst = l.rest.Write(dst, m.raw[m.end:], false)
 	}
 	return dst
 }
@@ -136,12 +140,12 @@ func (l *lines) until(p []byte) int {
 // as it is: no secret is in it or may begin there, and no other waits.
 func (l *lines) take(line []byte) bool {
 	if l.next == nil {
-		l.next = &message{}
+		l.next = &Message{}
 	}
 	m := l.next
-	*m = message{raw: line}
+	*m = Message{raw: line}
 	l.find(m)
-	if m.at < m.end {
+	if m.at < m.end && !l.j.again(m.raw[m.at:m.end]) {
 		l.j.look(m)
 	}
 	if len(m.texts) == 0 && len(l.j.queue) == 0 {
@@ -154,7 +158,7 @@ func (l *lines) take(line []byte) bool {
 }
 
 // find finds the JSON in a line.
-func (l *lines) find(m *message) {
+func (l *lines) find(m *Message) {
 	m.end = len(m.raw)
 	switch {
 	case bytes.HasPrefix(m.raw, []byte("data:")):
@@ -162,7 +166,7 @@ func (l *lines) find(m *message) {
 	case l.array:
 		m.at = max(0, bytes.IndexByte(m.raw, '{'))
 	}
-	if !looksJSON(m.raw[m.at:]) {
+	if !protocol.LooksJSON(m.raw[m.at:]) {
 		m.at = m.end
 	}
 }

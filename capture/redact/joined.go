@@ -1,4 +1,4 @@
-package capture
+package redact
 
 import (
 	"bytes"
@@ -6,17 +6,18 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/canon"
 )
 
-// joined finds secrets that a model spells over many messages of a stream, a
+// Messages finds secrets that a model spells over many messages of a stream, a
 // few letters in each: the texts of one field of all messages are one text. A
 // message is held back, from the record and never from the client, as long as
 // a secret may begin in it. Only the strings that hold a part of a secret are
 // written anew; every other byte of a message stays as it came.
-type joined struct {
-	f      *finder
-	queue  []*message
+type Messages struct {
+	f      *Finder
+	queue  []*Message
 	fields map[string]*field
 	order  []*field
 	names  []string
@@ -25,14 +26,17 @@ type joined struct {
 	in     bytes.Reader
 	levels []level
 	found  []spot
+	holes  []hole
 	seen   []span
 	key    []byte
 	alone  field // of a text that is looked at by itself
+	last   alike
+	drops  int // how often fields were forgotten
 }
 
-// message is one message of a stream: raw is how it stands there, of which the
+// Message is one message of a stream: raw is how it stands there, of which the
 // bytes from at to end are JSON.
-type message struct {
+type Message struct {
 	raw     []byte
 	at, end int
 	texts   []*text
@@ -44,9 +48,31 @@ type message struct {
 	frame *frame // of a binary stream
 }
 
+// NewMessage returns a message that stands by itself.
+func NewMessage(raw []byte) *Message {
+	m := &Message{raw: raw}
+	if protocol.LooksJSON(raw) && len(raw) <= maxLine {
+		m.end = len(raw)
+	}
+	return m
+}
+
+// Whole reports whether the message says by its type that it says all of
+// something. It is known when the message was added.
+func (m *Message) Whole() bool { return m.whole }
+
+// Clean returns the message without the secrets that are spelled over many.
+func (m *Message) Clean() []byte {
+	if m.at == m.end {
+		return m.raw
+	}
+	b, _ := m.json()
+	return b
+}
+
 // text is a string in a message.
 type text struct {
-	m        *message
+	m        *Message
 	at, end  int    // in the message, with quotation marks
 	says     []byte // without
 	from, to int64  // in its field
@@ -65,7 +91,7 @@ type field struct {
 	name      string
 	typ, item []byte // of the messages that it is in
 
-	r     replacer // for what belongs to a secret that was found
+	r     Replacer // for what belongs to a secret that was found
 	text  []byte   // what is not decided yet, and one byte before
 	base  int64    // where text begins
 	at    int      // in text: what stands before is decided
@@ -78,8 +104,14 @@ const (
 	maxFields   = 10_000
 )
 
-// add takes the next message.
-func (j *joined) add(m *message) {
+// Use sets what is looked for from now on.
+func (j *Messages) Use(f *Finder) { j.f = f }
+
+// Waiting returns how many messages wait for what follows.
+func (j *Messages) Waiting() int { return len(j.queue) }
+
+// Add takes the next message.
+func (j *Messages) Add(m *Message) {
 	if m.at < m.end {
 		j.look(m)
 	}
@@ -87,16 +119,16 @@ func (j *joined) add(m *message) {
 }
 
 // push takes the next message, which was looked at.
-func (j *joined) push(m *message) {
+func (j *Messages) push(m *Message) {
 	j.queue = append(j.queue, m)
 	j.size += len(m.raw)
 	if j.size > maxHeldBack {
-		j.giveUp()
+		j.GiveUp()
 	}
 }
 
-// next returns the first message of which everything is decided.
-func (j *joined) next(last bool) *message {
+// Next returns the first message of which everything is decided.
+func (j *Messages) Next(last bool) *Message {
 	if last {
 		for _, f := range j.order {
 			j.scan(f, true)
@@ -113,7 +145,7 @@ func (j *joined) next(last bool) *message {
 }
 
 // look looks for secrets in a message that is JSON.
-func (j *joined) look(m *message) {
+func (j *Messages) look(m *Message) {
 	if j.skim(m) || j.read(m) {
 		j.enter(m)
 	} else {
@@ -122,33 +154,36 @@ func (j *joined) look(m *message) {
 }
 
 // enter puts the texts of a message into their fields.
-func (j *joined) enter(m *message) {
+func (j *Messages) enter(m *Message) {
+	known, drops := !m.whole, j.drops
 	for i := range j.found {
 		s := &j.found[i]
 		f := &j.alone
 		if m.whole {
 			f.r.inside, f.text, f.base, f.at, f.texts = nil, f.text[:0], 0, 0, f.texts[:0]
 		} else if f = j.field(m, s); f == nil {
+			known = false
 			continue
 		}
+		if s.hole >= 0 {
+			j.holes[s.hole].f = f
+		} else {
+			known = false
+		}
 		j.say(f, m, s.at, s.end)
+	}
+	if known && drops == j.drops {
+		j.learn(m)
 	}
 }
 
 // say adds a text to a field.
-func (j *joined) say(f *field, m *message, at, end int) {
-	raw, had := m.raw[at:end], len(f.text)
-	if inside := raw[1 : len(raw)-1]; bytes.IndexByte(inside, '\\') < 0 {
-		f.text = append(f.text, inside...)
-	} else {
-		all, err := jsontext.AppendUnquote(f.text, raw)
-		if err != nil {
-			f.text = f.text[:had]
-			return
-		}
-		f.text = all
+func (j *Messages) say(f *field, m *Message, at, end int) {
+	had, decided := len(f.text), f.decided()
+	if !f.hear(m.raw[at:end]) {
+		return
 	}
-	if len(f.texts) == 0 && f.r.inside == nil && f.at == had && j.clear(f, m.whole) {
+	if decided && j.clear(f, m.whole) {
 		f.at = len(f.text)
 		f.settle()
 		return
@@ -160,10 +195,28 @@ func (j *joined) say(f *field, m *message, at, end int) {
 	j.scan(f, m.whole)
 }
 
+// hear adds what a string says to the field; false if it is none.
+func (f *field) hear(raw []byte) bool {
+	if inside := raw[1 : len(raw)-1]; bytes.IndexByte(inside, '\\') < 0 {
+		f.text = append(f.text, inside...)
+		return true
+	}
+	all, err := jsontext.AppendUnquote(f.text, raw)
+	if err == nil {
+		f.text = all
+	}
+	return err == nil
+}
+
+// decided reports whether nothing of the field waits for what follows.
+func (f *field) decided() bool {
+	return len(f.texts) == 0 && f.r.inside == nil && f.at == len(f.text)
+}
+
 // clear reports whether no secret is or may begin in what is new of a field of
 // which everything was decided. Nearly always it is so, and then nothing needs
 // to be kept of the text.
-func (j *joined) clear(f *field, last bool) bool {
+func (j *Messages) clear(f *field, last bool) bool {
 	for i := f.at; ; i++ {
 		at, buckets := j.f.next(f.text, i)
 		if at == len(f.text) {
@@ -181,9 +234,11 @@ func (j *joined) clear(f *field, last bool) bool {
 }
 
 // forget lets go of the fields of which everything is decided.
-func (j *joined) forget() {
+func (j *Messages) forget() {
+	j.drops++
+	j.last.raw = j.last.raw[:0]
 	j.order = slices.DeleteFunc(j.order, func(f *field) bool {
-		over := f.at == len(f.text) && f.r.inside == nil
+		over := f.decided()
 		if over {
 			delete(j.fields, f.name)
 		}
@@ -192,12 +247,12 @@ func (j *joined) forget() {
 }
 
 // scan decides what can be decided of a field.
-func (j *joined) scan(f *field, last bool) {
+func (j *Messages) scan(f *field, last bool) {
 	i := f.at
 	for i < len(f.text) {
 		if f.r.inside != nil {
 			n, ends := f.r.swallow(f.text[i:], last)
-			f.cut(i, i+n, "", f.r.inside.name)
+			f.cut(i, i+n, "", f.r.inside.Name)
 			i += n
 			if !ends {
 				break
@@ -221,9 +276,9 @@ func (j *joined) scan(f *field, last bool) {
 			i++
 			continue
 		}
-		f.cut(at+p.keep, end, p.standIn(), p.name)
-		if !slices.Contains(j.names, p.name) {
-			j.names = append(j.names, p.name)
+		f.cut(at+p.keep, end, p.standIn(), p.Name)
+		if !slices.Contains(j.names, p.Name) {
+			j.names = append(j.names, p.Name)
 		}
 		i = end
 		if p.class != nil || p.label != "" {
@@ -275,10 +330,10 @@ const unfinished = "unfinished"
 // maxShort is how many bytes of what may be a secret say nothing of it.
 const maxShort = 3
 
-// letGo decides of what waits for nothing but what may follow the first few
+// LetGo decides of what waits for nothing but what may follow the first few
 // letters of a secret. These are not taken out; what follows them is, if it is
 // one. With m only that is decided of which m is the end.
-func (j *joined) letGo(m *message) {
+func (j *Messages) LetGo(m *Message) {
 	if len(j.queue) == 0 {
 		return
 	}
@@ -304,10 +359,10 @@ func (j *joined) letGo(m *message) {
 	}
 }
 
-// giveUp takes out what may be the beginning of secrets, because too much
+// GiveUp takes out what may be the beginning of secrets, because too much
 // waits for what follows.
-func (j *joined) giveUp() {
-	if j.letGo(nil); len(j.queue) == 0 || j.queue[0].open == 0 {
+func (j *Messages) GiveUp() {
+	if j.LetGo(nil); len(j.queue) == 0 || j.queue[0].open == 0 {
 		return
 	}
 	for _, f := range j.order {
@@ -324,7 +379,7 @@ func (j *joined) giveUp() {
 
 // json returns the message's JSON as it is stored, and whether anything was
 // taken out.
-func (m *message) json() ([]byte, bool) {
+func (m *Message) json() ([]byte, bool) {
 	raw := m.raw[m.at:m.end]
 	var out []byte
 	done := m.at
@@ -348,8 +403,8 @@ func (m *message) json() ([]byte, bool) {
 	return append(out, m.raw[done:m.end]...), true
 }
 
-// names returns the names of what was taken out of a message.
-func (m *message) names() []string {
+// Names returns the names of what was taken out of the message.
+func (m *Message) Names() []string {
 	var out []string
 	for _, t := range m.texts {
 		for _, c := range t.cuts {

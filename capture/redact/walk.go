@@ -1,4 +1,4 @@
-package capture
+package redact
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ func (s span) of(b []byte) []byte { return b[s.at:s.end] }
 
 // spot is a string in a message that may be a part of a text.
 type spot struct {
+	hole    int // of the message; negative if it is none
 	level   int
 	name    span
 	at, end int // with quotation marks
@@ -85,7 +86,7 @@ func isEnd(word []byte) bool {
 
 // scalar notes what a scalar value says of its message and of its level, and
 // whether it may be a part of a text.
-func (j *joined) scalar(m *message, now int, name, value span, isText bool) {
+func (j *Messages) scalar(m *Message, now int, name, value span, isText bool) {
 	l := &j.levels[now]
 	var member []byte
 	if l.array {
@@ -107,13 +108,18 @@ func (j *joined) scalar(m *message, now int, name, value span, isText bool) {
 		l.index[l.n] = value
 		l.n++
 	}
-	if isText && value.end-value.at > len(`""`) && !unread(member) {
-		j.found = append(j.found, spot{level: now, name: name, at: value.at, end: value.end})
+	spoken, in := isText && !unread(member), -1
+	if !number {
+		in = len(j.holes)
+		j.holes = append(j.holes, hole{span: value, text: isText, spoken: spoken})
+	}
+	if spoken && value.end-value.at > len(`""`) {
+		j.found = append(j.found, spot{hole: in, level: now, name: name, at: value.at, end: value.end})
 	}
 }
 
 // open notes that an object or array begins.
-func (j *joined) open(now int, name span, array bool) int {
+func (j *Messages) open(now int, name span, array bool) int {
 	l := level{parent: now, array: array, name: name, names: len(j.seen)}
 	if now >= 0 && j.levels[now].array {
 		l.pos = j.levels[now].next
@@ -124,7 +130,7 @@ func (j *joined) open(now int, name span, array bool) int {
 }
 
 // field returns the field of a text; nil if there are too many.
-func (j *joined) field(m *message, s *spot) *field {
+func (j *Messages) field(m *Message, s *spot) *field {
 	key := j.named(j.key[:0], m, s.level, s.name)
 	for at := s.level; at >= 0; at = j.levels[at].parent {
 		l := &j.levels[at]
@@ -157,7 +163,7 @@ func (j *joined) field(m *message, s *spot) *field {
 }
 
 // named appends the name of a member; in an array there is none.
-func (j *joined) named(key []byte, m *message, level int, name span) []byte {
+func (j *Messages) named(key []byte, m *Message, level int, name span) []byte {
 	switch {
 	case j.levels[level].array:
 		return key
@@ -169,7 +175,7 @@ func (j *joined) named(key []byte, m *message, level int, name span) []byte {
 }
 
 // read finds the texts of a message, and reports whether it is JSON.
-func (j *joined) read(m *message) bool {
+func (j *Messages) read(m *Message) bool {
 	j.in.Reset(m.raw[m.at:m.end])
 	j.dec.Reset(&j.in)
 	j.begin(m)
@@ -209,14 +215,14 @@ func (j *joined) read(m *message) bool {
 	}
 }
 
-func (j *joined) begin(m *message) {
-	j.levels, j.found, j.seen = j.levels[:0], j.found[:0], j.seen[:0]
+func (j *Messages) begin(m *Message) {
+	j.levels, j.found, j.holes, j.seen = j.levels[:0], j.found[:0], j.holes[:0], j.seen[:0]
 	m.typ, m.item, m.whole = span{}, span{}, false
 }
 
 // skim is read for JSON that stands there as most of it does. It reports false
 // of all else, and of what is no JSON; then read decides.
-func (j *joined) skim(m *message) bool {
+func (j *Messages) skim(m *Message) bool {
 	b := m.raw[:m.end]
 	if !utf8.Valid(b[m.at:]) {
 		return false
@@ -307,7 +313,7 @@ func pastBlank(b []byte, i int) int {
 
 // name takes the name of a member with its colon, and returns where its value
 // stands; a negative number if it is none, or one that the object has already.
-func (j *joined) name(b []byte, i, now int) (span, int) {
+func (j *Messages) name(b []byte, i, now int) (span, int) {
 	end, plain := quotedEnd(b, i)
 	if end < 0 || !plain {
 		return span{}, -1
