@@ -160,7 +160,10 @@ func (r *Recorder) configure(ctx context.Context) error {
 		return err
 	}
 	r.storeKey = scope.Key
-	_, err = drive.Recover(ctx, r.cfg)
+	done, err := drive.Recover(ctx, r.cfg)
+	for _, x := range done {
+		err = errors.Join(err, x.Lost)
+	}
 	return err
 }
 

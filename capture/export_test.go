@@ -179,6 +179,9 @@ func BeginningOf(coding string, b []byte) string {
 	return string(plain)
 }
 
+// Kept reports whether the recorded order was kept.
+func (p *Proxy) Kept() bool { return p.turns.kept() }
+
 // Patience sets how long an answer waits for its turn while nothing moves, and
 // reports whether there is an order to keep.
 func (p *Proxy) Patience(d time.Duration) bool {

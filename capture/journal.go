@@ -197,6 +197,14 @@ func (j *Journal) under(match canon.Digest, path string) []*effect.Record {
 	return j.j.Under(match, path)
 }
 
+// at returns the recorded call of a key, or nil.
+func (j *Journal) at(k effect.Key) *effect.Record {
+	if list := j.under(k.Match, k.Path); k.Occurrence < int64(len(list)) {
+		return list[k.Occurrence]
+	}
+	return nil
+}
+
 // Nearest is a recorded call that comes near to one that is not recorded.
 type Nearest struct {
 	Record *effect.Record

@@ -140,6 +140,11 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	if err != nil {
 		return nil, err
 	}
+	if r == nil {
+		if err := o.checkAround(); err != nil {
+			return nil, err
+		}
+	}
 	ups := plan.upstreams
 	red := redact.New(o.StoreKey, append(redact.EnvSecrets(o.Env), o.Secrets...))
 	if o.Sockets, err = ParseSockets(string(o.Sockets)); err != nil {

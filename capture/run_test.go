@@ -37,6 +37,8 @@ func TestMain(m *testing.M) {
 		os.Exit(proxiedMain())
 	case "agent":
 		os.Exit(agentMain())
+	case "litellm":
+		os.Exit(litellmMain())
 	case "shim":
 		os.Exit(shimMain())
 	case "server":

@@ -32,6 +32,7 @@ func (h *handler) perform(ctx context.Context, w http.ResponseWriter, r *http.Re
 		h.answer(ctx, w, r, to, c, x) // it never became a socket
 		return
 	}
+	defer h.p.turns.begin(x.Record())()
 	lines, err := h.p.o.Record.spoken(ctx, x.Record())
 	if err != nil {
 		h.cannot(ctx, w, x, err)
