@@ -50,7 +50,7 @@ type agentUnderTest struct {
 }
 
 // opencodeEnds is what makes a trial of opencode fail now and then.
-const opencodeEnds = "beside the answer it asks for a title, and ends without waiting until it has asked: on a busy machine that call is then missing, in a recording or, in one of some twenty trials, in its replay"
+const opencodeEnds = "beside the answer it asks for a title, and ends without waiting until it has asked: on a busy machine a recording can lack that call"
 
 func agentsUnderTest(url string) []agentUnderTest {
 	return []agentUnderTest{

@@ -2,7 +2,6 @@ package drive
 
 import (
 	"context"
-	"encoding/binary"
 	"iter"
 	"time"
 
@@ -106,13 +105,7 @@ func (st *staged) message(name string, data canon.Value, c ledger.Content) error
 	s := st.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.buf = append(s.buf[:0], frameMessage)
-	s.buf = binary.AppendUvarint(s.buf, uint64(st.n)) //nolint:gosec // entry numbers are not negative
-	s.buf = binary.AppendUvarint(s.buf, uint64(len(text)))
-	s.buf = append(s.buf, text...)
-	s.buf = binary.AppendUvarint(s.buf, uint64(len(c.Bytes)))
-	s.buf = append(s.buf, c.Bytes...)
-	return st.flush()
+	return st.flush(&frame{kind: frameMessage, n: st.n, bytes: text, message: c.Bytes})
 }
 
 // said is a message that was staged.

@@ -153,7 +153,8 @@ func writeSynced(name string, write func(io.Writer) error) error {
 }
 
 // salvage replaces a file by those of its frames that belong to answers and can
-// be read.
+// be read. What stands behind damage is left out of the answers that had begun:
+// it may be that something is missing before it.
 func salvage(name string) error {
 	in, err := os.Open(name)
 	if err != nil {
@@ -163,8 +164,18 @@ func salvage(name string) error {
 	temp := name + ".salvaged" // nobody reads a file of that name
 	err = writeSynced(temp, func(out io.Writer) error {
 		var err error
+		whole := map[int64]bool{} // answers, by their calls
 		_ = readFrames(bufio.NewReaderSize(in, 1<<16), func(f frame) bool {
-			if f.sound() && f.kind != frameEntries {
+			switch {
+			case !f.sound():
+				clear(whole)
+				return true
+			case f.kind == frameEntries:
+				return true
+			case f.kind == frameHead:
+				whole[f.n] = true
+			}
+			if whole[f.n] {
 				_, err = out.Write(f.append(nil))
 			}
 			return err == nil

@@ -36,6 +36,7 @@ func frames(t *testing.T, b []byte) map[byte][]int {
 			number()
 		}
 		at += number()
+		at += 4 // its sum
 		out[kind] = append(out[kind], begin)
 	}
 	return out
@@ -56,6 +57,7 @@ func TestDamagedSpoolIsSaidAndSetAside(t *testing.T) {
 		{"a byte of an id", func(b []byte, at map[byte][]int) { b[at[3][1]+20] ^= 1 }, 1, []int{0}},
 		{"a byte of the first request", func(b []byte, at map[byte][]int) { b[at[3][0]+150_000] ^= 1 }, 0, nil},
 		{"how an answer begins", func(b []byte, at map[byte][]int) { b[at[0][0]+4] = 0 }, 2, []int{1}},
+		{"a byte of an answer", func(b []byte, at map[byte][]int) { b[at[1][0]+8] ^= 1 }, 2, []int{1}},
 		{"the kind of a frame", func(b []byte, at map[byte][]int) { b[at[0][1]] = 9 }, 1, []int{0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

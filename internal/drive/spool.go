@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,8 +24,8 @@ import (
 //	                            a message of a duplex exchange: JSON {content, data, name, scope, type}
 //	3 n length entries          entries from n on that are not in the ledger yet; see [appendPending]
 //
-// where n is the entry of the call and all numbers are unsigned varints. A
-// file that has grown large is followed by another one, and is emptied and
+// where n is the entry of the call and all numbers are unsigned varints; behind
+// each stands its CRC-32C, the lowest byte first. A file that has grown large is followed by another one, and is emptied and
 // used again when the last answer in it has ended. A file for each answer
 // would make every stream wait for the file system's journal.
 //
@@ -146,11 +145,7 @@ func (s *spool) begin(n int64, name, typ, scope string, head canon.Value) (*stag
 	}
 	file.open++
 	st := &staged{s: s, n: n, file: file}
-	s.buf = append(s.buf[:0], frameHead)
-	s.buf = binary.AppendUvarint(s.buf, uint64(n))
-	s.buf = binary.AppendUvarint(s.buf, uint64(len(text)))
-	s.buf = append(s.buf, text...)
-	return st, st.flush()
+	return st, st.flush(&frame{kind: frameHead, n: n, bytes: text})
 }
 
 // current returns the file that new answers go to. Lock held.
@@ -185,9 +180,10 @@ func (s *spool) another() (*spoolFile, error) {
 	return &spoolFile{f: f}, nil
 }
 
-// flush writes the frame that was put together, whole or not at all: half of one
-// would hide what other answers write behind it. Lock held.
-func (st *staged) flush() error {
+// flush writes a frame, whole or not at all: half of one would hide what other
+// answers write behind it. Lock held.
+func (st *staged) flush(f *frame) error {
+	st.s.buf = f.append(st.s.buf[:0])
 	n, err := st.file.f.Write(st.s.buf)
 	if err != nil && st.file.f.Truncate(st.file.size) == nil {
 		n = 0
@@ -206,12 +202,7 @@ func (st *staged) write(dt int64, p []byte) error {
 	s := st.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.buf = append(s.buf[:0], framePart)
-	s.buf = binary.AppendUvarint(s.buf, uint64(st.n))
-	s.buf = binary.AppendUvarint(s.buf, uint64(dt))
-	s.buf = binary.AppendUvarint(s.buf, uint64(len(p)))
-	s.buf = append(s.buf, p...)
-	return st.flush()
+	return st.flush(&frame{kind: framePart, n: st.n, dt: dt, bytes: p})
 }
 
 // entries stages entries from number n on. They are needed no longer than the
@@ -220,11 +211,7 @@ func (st *staged) entries(n int64, text []byte) error {
 	s := st.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.buf = append(s.buf[:0], frameEntries)
-	s.buf = binary.AppendUvarint(s.buf, uint64(n))
-	s.buf = binary.AppendUvarint(s.buf, uint64(len(text)))
-	s.buf = append(s.buf, text...)
-	return st.flush()
+	return st.flush(&frame{kind: frameEntries, n: n, bytes: text})
 }
 
 // end says that the outcome is durable and nothing of the answer is needed
