@@ -214,7 +214,7 @@ func (r *Recorded) near(ctx context.Context, rules *rules, path string, c *effec
 		if err != nil {
 			return nil, err
 		}
-		if best == nil || closer(n.Where, best.Where) {
+		if best == nil || n.closer(best) {
 			best = n
 		}
 	}
