@@ -118,6 +118,7 @@ type Result struct {
 	Upstreams []Upstream
 	Report    *replay.Report // of a replay
 	Tunnelled []HostCount    // hosts that the forward proxy passed on, unrecorded
+	Refused   int64          // WebSockets that were refused so that the client goes on with HTTP
 	Unused    []ledger.Ref   // of a replay: recorded calls that answered nothing
 }
 
@@ -196,7 +197,7 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	if err := s.Seal(end, how, data, nil); err != nil {
 		return nil, err
 	}
-	res := &Result{Run: s.Run(), Status: status, Counts: s.Counts(), Upstreams: ups, Tunnelled: passed}
+	res := &Result{Run: s.Run(), Status: status, Counts: s.Counts(), Upstreams: ups, Tunnelled: passed, Refused: p.refused.Load()}
 	if r == nil {
 		return res, nil
 	}
