@@ -116,6 +116,8 @@ func unanswered(a, b *exchange) *replay.Cause {
 	switch {
 	case !a.cred.IsZero() && !b.cred.IsZero() && !a.cred.Equal(b.cred):
 		c.About, c.Origin = "the request is the recorded one, but it was recorded with another credential", replay.FromCaller
+	case a.evidence:
+		c.About, c.Origin = "the recording was imported from what does not hold the answer as it was sent, so it answers nothing", replay.FromServer
 	case a.outcome.N >= 0:
 		c.About = "the agent asks for it more often than was recorded"
 	}
