@@ -30,9 +30,9 @@ const (
 	ErrNotFound fault.Invalid = "capture.command_not_found"
 	// ErrNotStarted means that the program is there and cannot be started.
 	ErrNotStarted fault.Invalid = "capture.command_not_startable"
-	// ErrNothingRecorded means that the run holds no call, so that a replay of
-	// it would prove nothing. Record again, with the agent pointed at the
-	// recorder.
+	// ErrNothingRecorded means that the run holds no call, or none that has an
+	// answer, so that a replay of it would prove nothing. Record again, with the
+	// agent pointed at the recorder.
 	ErrNothingRecorded fault.Invalid = "capture.nothing_recorded"
 	// ErrListen means that no loopback address could be listened on.
 	ErrListen fault.Unavailable = "capture.listen_failed"
@@ -285,8 +285,14 @@ func (o *RunOptions) journal(ctx context.Context, r *ReplayOptions) (j *Journal,
 	if j, err = ReadJournal(ctx, o.Config.Store, r.Run, r.Until); err != nil {
 		return nil, err
 	}
-	if r.Until == 0 && j.Len() == 0 {
-		return nil, fault.New(ErrNothingRecorded, "capture.Replay", "run %s holds no call: nothing came through the recorder then, and there is nothing to compare with", r.Run)
+	if r.Until == 0 {
+		const op = "capture.Replay"
+		if j.Len() == 0 {
+			return nil, fault.New(ErrNothingRecorded, op, "run %s holds no call: nothing came through the recorder then, and there is nothing to compare with", r.Run)
+		}
+		if n, imported := j.Opened().Get("import").Get("replayable").AsInt(); imported && n == 0 {
+			return nil, fault.New(ErrNothingRecorded, op, "run %s was imported as evidence only: it can be shown, verified and compared, and answers nothing", r.Run)
+		}
 	}
 	if r.AnyCredential {
 		j.AnyCredential()
