@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -87,7 +88,7 @@ func (p *Proxy) divergences(ctx context.Context, r *replay.Report, seen *ran) (f
 		found = append(found, d)
 	}
 	for _, left := range rec.Journal.Left() {
-		if left.Name == probeName {
+		if isProbeName(left.Name) {
 			probes++
 			continue
 		}
@@ -123,7 +124,11 @@ func (p *Proxy) remarks(seen *ran, probes int) []string {
 		out = append(out, "the record is not sealed: what came to it after the replay began was not compared")
 	}
 	if probes > 0 {
-		out = append(out, fmt.Sprintf("%d recorded probes (%s) did not come again, which no answer depends on", probes, probeName))
+		what := "recorded probes"
+		if probes == 1 {
+			what = "recorded probe"
+		}
+		out = append(out, fmt.Sprintf("%d %s (%s) did not come again, which no answer depends on", probes, what, http.MethodHead))
 	}
 	if !p.turns.kept() {
 		out = append(out, "calls that were under way at once were not made to end in the recorded order, because the agent did not make those that ended before")
