@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
@@ -160,7 +160,10 @@ func (r *Recorder) configure(ctx context.Context) error {
 		return err
 	}
 	r.storeKey = scope.Key
-	_, err = drive.Recover(ctx, r.cfg)
+	done, err := drive.Recover(ctx, r.cfg)
+	for _, x := range done {
+		err = errors.Join(err, x.Lost)
+	}
 	return err
 }
 
@@ -265,6 +268,6 @@ func (r *Recorder) PublicKey() []byte {
 }
 
 // redactor returns what keeps secrets out of one run.
-func (r *Recorder) redactor() *capture.Redactor {
-	return capture.NewRedactor(r.storeKey, capture.EnvSecrets(r.o.Environ))
+func (r *Recorder) redactor() *redact.Redactor {
+	return redact.New(r.storeKey, redact.EnvSecrets(r.o.Environ))
 }

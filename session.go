@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/internal/regress"
@@ -47,7 +49,7 @@ type ReplayOptions struct {
 // concurrent use until the function that it was given to returns.
 type Session struct {
 	s     *drive.Session
-	red   *capture.Redactor
+	red   *redact.Redactor
 	proxy *capture.Proxy
 	taps  *taps
 }
@@ -103,12 +105,12 @@ func (r *Recorder) Replay(ctx context.Context, run string, o *ReplayOptions, age
 	}
 	red := r.redactor()
 	last := j.Last()
-	rules, err := capture.RulesOf(j.Opened())
+	rules, err := match.RulesOf(j.Opened())
 	if err != nil {
 		return nil, err
 	}
 	opening := r.opening(red, summary.Title)
-	opening.Data = opening.Data.With(capture.RulesMember, capture.RuleIDs(rules))
+	opening.Data = opening.Data.With(match.RulesMember, match.RuleIDs(rules))
 	named := recordedUpstreams(j.Opened(), o.Upstreams)
 	opening.Data = opening.Data.With("upstreams", upstreamList(named))
 	opening.Mode, opening.From, opening.Source, opening.Lazy, opening.Sources = "replay", info.Run, &last, true, drive.All(j)
@@ -156,15 +158,15 @@ func statusOf(failed error) string {
 }
 
 // opening returns what the opens of all runs of this process say.
-func (r *Recorder) opening(red *capture.Redactor, title string) drive.Opening {
+func (r *Recorder) opening(red *redact.Redactor, title string) drive.Opening {
 	cwd, err := os.Getwd()
 	if err != nil {
 		cwd = "" // it is only left out of comparisons
 	}
-	setting := capture.SettingAt(r.o.Now(), cwd)
+	setting := match.SettingAt(r.o.Now(), cwd)
 	return drive.Opening{
 		Engine: capture.Engine, Title: red.Text(strings.ToValidUTF8(title, "\uFFFD")),
-		Data: canon.Object(canon.M("setting", setting.Value()), canon.M(capture.RulesMember, capture.RuleIDs(capture.Normalisers()))),
+		Data: canon.Object(canon.M("setting", setting.Value()), canon.M(match.RulesMember, match.RuleIDs(match.Normalisers()))),
 	}
 }
 
@@ -213,7 +215,7 @@ func recordedUpstreams(opened canon.Value, given map[string]string) map[string]s
 	return out
 }
 
-func (r *Recorder) begin(ctx context.Context, opening drive.Opening, red *capture.Redactor, named map[string]string, o capture.Options) (*Session, error) {
+func (r *Recorder) begin(ctx context.Context, opening drive.Opening, red *redact.Redactor, named map[string]string, o capture.Options) (*Session, error) {
 	taps, err := newTaps(named)
 	if err != nil {
 		return nil, err
@@ -223,7 +225,7 @@ func (r *Recorder) begin(ctx context.Context, opening drive.Opening, red *captur
 		return nil, err
 	}
 	o.Redactor = red
-	o.Setting = capture.ParseSetting(opening.Data.Get("setting"))
+	o.Setting = match.ParseSetting(opening.Data.Get("setting"))
 	p, err := capture.New(s, o)
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))

@@ -16,6 +16,7 @@ import (
 	"gopkg.in/dnaeon/go-vcr.v4/pkg/recorder"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -143,7 +144,7 @@ func proxyRole(ctx context.Context, path, spool, to string, from ledger.RunID) e
 	if _, err := rand.Read(key[:]); err != nil {
 		return err
 	}
-	o.Redactor = capture.NewRedactor(key, nil)
+	o.Redactor = redact.New(key, nil)
 	if from != "" {
 		j, err := capture.ReadJournal(ctx, store, from, 0)
 		if err != nil {

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-
-	"github.com/reprise-dev/reprise/capture"
 )
 
 // The proxy beside the upstream itself and a bare reverse proxy, with 16
@@ -162,21 +160,4 @@ func BenchmarkSocket(b *testing.B) {
 		})
 	}
 	live.end()
-}
-
-// What it costs to look for secrets in one event of a stream.
-func BenchmarkEvents(b *testing.B) {
-	r := redactor(capture.Secret{Name: "ENV", Value: spelled})
-	for _, d := range dialects()[:4] {
-		b.Run(d.name, func(b *testing.B) {
-			write := capture.Cleaner(r, http.Header{"Content-Type": {d.typ}})
-			event := []byte(d.event(0, "words. "))
-			var dst []byte
-			b.SetBytes(int64(len(event)))
-			b.ReportAllocs()
-			for b.Loop() {
-				dst = write(dst[:0], event, false)
-			}
-		})
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -92,7 +93,7 @@ func (p *Proxy) commandCall(c *command) effect.Call {
 	}
 	cwd := canon.String(red.Text(within(p.surroundings().home, c.cwd)))
 	request := []byte(canon.Object(canon.M("argv", canon.Array(argv...)), canon.M("cwd", cwd)).String())
-	form, norms := p.rules.normal(KindExec, request)
+	form, norms := p.rules.Form(KindExec, request)
 	digest := canon.SHA256(form)
 	return effect.Call{
 		Kind: KindExec, Name: c.program, Class: effect.External, Norms: norms,
@@ -192,10 +193,10 @@ func (s *served) record(ctx context.Context, how canon.Value) {
 		err = s.f.write(frameMode, []byte(how.String()))
 	}
 	red := s.p.o.Redactor
-	clean := map[byte]*replacer{stdin: red.stream(), stdout: red.stream(), stderr: red.stream()}
+	clean := map[byte]*redact.Replacer{stdin: red.Stream(), stdout: red.Stream(), stderr: red.Stream()}
 	var safe, part []byte
 	stage := func(stream byte, p []byte, last bool) error {
-		if safe = clean[stream].write(safe[:0], p, last); len(safe) == 0 {
+		if safe = clean[stream].Write(safe[:0], p, last); len(safe) == 0 {
 			return nil
 		}
 		part = appendIO(part[:0], stream, safe)
@@ -249,7 +250,7 @@ func (s *served) record(ctx context.Context, how canon.Value) {
 	}
 	for _, stream := range []byte{stdin, stdout, stderr} {
 		_ = end(stream) // what cannot be staged is lost with the outcome
-		o.Redacted = join(o.Redacted, clean[stream].found())
+		o.Redacted = redact.Union(o.Redacted, clean[stream].Found())
 	}
 	if s.x.End(ctx, o) != nil || o.Status != effect.OK {
 		return // the agent must not take this for an answer
@@ -357,11 +358,11 @@ func (s *served) listen() *given {
 	g := &given{parts: make(chan []byte), over: make(chan struct{})}
 	go func() {
 		defer close(g.parts)
-		clean := s.p.o.Redactor.stream()
+		clean := s.p.o.Redactor.Stream()
 		for {
 			typ, p, err := s.f.read()
 			last := err != nil || typ == frameEOF
-			out := clean.write(nil, p, last)
+			out := clean.Write(nil, p, last)
 			if len(out) > 0 {
 				select {
 				case g.parts <- out:

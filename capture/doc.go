@@ -46,12 +46,12 @@
 //
 // The match key is a digest of the upstream's name, the method, the path and
 // query, and the normal form of the body: JSON in its canonical form, after
-// [Normalisers], which are named, versioned and reported. Headers are not in
+// [match.Normalisers], which are named, versioned and reported. Headers are not in
 // the key. Two requests with one key are told apart by their order.
 //
 // # Secrets
 //
-// A [Redactor] replaces secrets before anything is stored, in requests and in
+// A [redact.Redactor] replaces secrets before anything is stored, in requests and in
 // answers, across the parts in which these come. A client always gets the
 // original. Keys are compared in redacted form; a keyed fingerprint of the
 // caller's credential, in the call's cred, keeps a recording made with one

@@ -226,7 +226,7 @@ func (p *Proxy) channel(ctx context.Context, f *framed, hello []byte) (*channel,
 		p: p, f: f, server: clip(strings.Join(words, " ")),
 		pending: map[string]*drive.Exchange{}, asked: map[string]*asking{}, greeted: map[string]bool{},
 	}
-	form, _ := p.rules.normal(KindMCP, []byte(strings.Join(words, "\x00")))
+	form, _ := p.rules.Form(KindMCP, []byte(strings.Join(words, "\x00")))
 	c.key = string(form)
 	p.mu.Lock()
 	c.number = p.channels[c.key]
@@ -390,8 +390,8 @@ func (c *channel) agentAnswers(ctx context.Context, a *asking, line []byte) erro
 			return err
 		}
 		// Both in the form of keys: an id that is drawn anew is no difference.
-		was, _ := c.p.rules.normal(KindMCP, then)
-		is, _ := c.p.rules.normal(KindMCP, stored)
+		was, _ := c.p.rules.Form(KindMCP, then)
+		is, _ := c.p.rules.Form(KindMCP, stored)
 		if string(was) != string(is) {
 			c.p.diverge(replay.Divergence{
 				Kind: replay.Different, What: "answer", Name: "to " + a.x.Record().Name, Recorded: a.x.Record().Outcome.N, Now: a.x.N(), Nearest: -1,
@@ -434,7 +434,7 @@ func (c *channel) fromServer(ctx context.Context, line []byte) error {
 // call returns the call that a request in either direction is.
 func (c *channel) call(dir string, m *rpc, line []byte) effect.Call {
 	stored, redacted := c.p.o.Redactor.Bytes(line)
-	form, norms := c.p.rules.normal(KindMCP, stored)
+	form, norms := c.p.rules.Form(KindMCP, stored)
 	digest := canon.SHA256(form)
 	call := effect.Call{
 		Kind: KindMCP, Name: c.p.o.Redactor.Text(m.title()), Class: m.class(), Norms: norms,

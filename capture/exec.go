@@ -273,27 +273,38 @@ func lookPath(name, path string) (string, error) {
 	return "", fault.New(ErrNotFound, "capture.ExecShim", "%q is not found", name)
 }
 
-// ErrShimName means that a name is not that of a program in PATH.
+// ErrShimName means that a shim was asked for by a name that is not that of a
+// program in PATH. Correct the name, or the PATH that the agent is started with.
 const ErrShimName fault.Invalid = "capture.bad_shim"
 
 // writeShims puts a shim for each program into dir. How is the command that
 // calls [ExecShim] for the program whose name and arguments follow.
 func writeShims(dir string, names, how []string) error {
-	const op = "capture.shims"
-	if len(how) == 0 {
-		return fault.New(ErrShimName, op, "this program has no shims for commands")
+	if err := checkShims(names, how); err != nil {
+		return err
 	}
 	quoted := make([]string, len(how))
 	for i, s := range how {
 		quoted[i] = "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
 	for _, name := range names {
-		if !validName(name) || name == "." || name == ".." {
-			return fault.New(ErrShimName, op, "%q is not the name of a program", name)
-		}
 		text := "#!/bin/sh\nexec " + strings.Join(quoted, " ") + " " + name + ` -- "$@"` + "\n"
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil { //nolint:gosec // it is a program
-			return fault.Wrap(ErrShim, op, err, "the shim of %s", name)
+			return fault.Wrap(ErrShim, "capture.shims", err, "the shim of %s", name)
+		}
+	}
+	return nil
+}
+
+// checkShims refuses names that cannot be those of programs.
+func checkShims(names, how []string) error {
+	const op = "capture.shims"
+	if len(how) == 0 {
+		return fault.New(ErrShimName, op, "this program has no shims for commands")
+	}
+	for _, name := range names {
+		if !validName(name) || name == "." || name == ".." {
+			return fault.New(ErrShimName, op, "%q is not the name of a program", name)
 		}
 	}
 	return nil

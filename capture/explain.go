@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/reprise-dev/reprise/capture/match"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -34,7 +36,7 @@ type Request struct {
 	Kind     string // model, mcp or http
 	Name     string
 	Cred     canon.Value
-	Setting  Setting
+	Setting  match.Setting
 	// Server is the command of a stdio server; such a request has no upstream,
 	// method and URL.
 	Server canon.Value
@@ -49,7 +51,7 @@ type Request struct {
 
 // Applied is what one normaliser made of a request.
 type Applied struct {
-	Normaliser
+	match.Normaliser
 	Changed bool
 	Where   []canon.Difference // before and after
 }
@@ -88,7 +90,7 @@ func RequestAt(ctx context.Context, r *drive.Reader, j *Journal, ref ledger.Ref)
 	d := c.Data
 	q := Request{
 		Upstream: d.Get("upstream").Str(), Method: d.Get("method").Str(), URL: d.Get("url").Str(), Server: d.Get("server"),
-		Kind: c.Kind, Name: c.Name, Cred: c.Cred, Setting: ParseSetting(j.Opened().Get("setting")),
+		Kind: c.Kind, Name: c.Name, Cred: c.Cred, Setting: match.ParseSetting(j.Opened().Get("setting")),
 		Self: ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}, Path: k.Path, key: c.Match,
 	}
 	q.Setting.Run = string(o.Run)
@@ -107,7 +109,7 @@ func RequestAt(ctx context.Context, r *drive.Reader, j *Journal, ref ledger.Ref)
 
 // NewRequest returns a request that is not recorded as a proxy would take it:
 // secrets are replaced, and it knows whether it asks a model.
-func NewRequest(upstream, method, target string, body []byte, red *Redactor, s Setting) (Request, error) {
+func NewRequest(upstream, method, target string, body []byte, red *redact.Redactor, s match.Setting) (Request, error) {
 	u, err := url.ParseRequestURI(target)
 	if err != nil || u.Host != "" {
 		return Request{}, fault.New(ErrPath, "capture.NewRequest", "%q is no path of a request", target)
@@ -116,7 +118,7 @@ func NewRequest(upstream, method, target string, body []byte, red *Redactor, s S
 	stored, _ := red.Bytes(body)
 	at := red.Text(u.EscapedPath())
 	if u.RawQuery != "" {
-		at += "?" + red.query(u.RawQuery, func(string, string, credential) {})
+		at += "?" + red.Query(u.RawQuery, func(string, string, redact.Credential) {})
 	}
 	return Request{Upstream: upstream, Method: method, URL: at, Body: stored, Kind: to.kind, Name: red.Text(to.name), Setting: s}, nil
 }
@@ -126,19 +128,19 @@ func NewRequest(upstream, method, target string, body []byte, red *Redactor, s S
 // or, if there is none, the nearest one and where it differs. Nothing is
 // answered and nothing is used up.
 func Explain(ctx context.Context, rec *Recorded, q Request) (*Explanation, error) {
-	list, err := RulesOf(rec.Journal.Opened())
+	list, err := match.RulesOf(rec.Journal.Opened())
 	if err != nil {
 		return nil, err
 	}
 	e := &Explanation{Request: q}
-	rules, err := newRules(list, q.Setting)
+	rules, err := match.NewRules(list, q.Setting)
 	if err != nil {
 		return nil, err
 	}
 	if e.Rules, _, err = step(list, q); err != nil {
 		return nil, err
 	}
-	e.Form, _ = rules.normal(q.Kind, q.Body)
+	e.Form, _ = rules.Form(q.Kind, q.Body)
 	e.Key = q.matchKey(e.Form)
 	if !q.key.IsZero() && q.key != e.Key {
 		// The entry was keyed under other rules, or by another part of the
@@ -160,16 +162,16 @@ func Explain(ctx context.Context, rec *Recorded, q Request) (*Explanation, error
 }
 
 // step applies the rules one by one, in the order in which normal does.
-func step(list []Normaliser, q Request) (out []Applied, form []byte, err error) {
-	rank := func(n *Normaliser) int {
+func step(list []match.Normaliser, q Request) (out []Applied, form []byte, err error) {
+	rank := func(n *match.Normaliser) int {
 		switch n.ID() {
-		case DateCwd:
+		case match.DateCwd:
 			return 0
-		case UUIDs, Times:
+		case match.UUIDs, match.Times:
 			return 1
-		case MultipartBoundary:
+		case match.MultipartBoundary:
 			return 2
-		case JSONStrings:
+		case match.JSONStrings:
 			return 5
 		}
 		if n.Kind == "" {
@@ -178,17 +180,17 @@ func step(list []Normaliser, q Request) (out []Applied, form []byte, err error) 
 		return 4
 	}
 	ordered := slices.Clone(list)
-	slices.SortStableFunc(ordered, func(a, b Normaliser) int { return rank(&a) - rank(&b) })
+	slices.SortStableFunc(ordered, func(a, b match.Normaliser) int { return rank(&a) - rank(&b) })
 	form = q.Body
 	for _, n := range ordered {
 		if n.Kind != "" && n.Kind != q.Kind {
 			continue
 		}
-		one, err := newRules([]Normaliser{n}, q.Setting)
+		one, err := match.NewRules([]match.Normaliser{n}, q.Setting)
 		if err != nil {
 			return nil, nil, err
 		}
-		next, changed := one.normal(q.Kind, form)
+		next, changed := one.Form(q.Kind, form)
 		a := Applied{Normaliser: n, Changed: len(changed) > 0}
 		if a.Changed {
 			a.Where = replay.Bytes(form, next)
@@ -218,7 +220,7 @@ func (q *Request) data() canon.Value {
 const maxExplained = 2000
 
 // nearest is near over many more calls, and also those that answered already.
-func (r *Recorded) nearest(ctx context.Context, now *rules, c *effect.Call, q Request) (*Nearest, error) {
+func (r *Recorded) nearest(ctx context.Context, now *match.Rules, c *effect.Call, q Request) (*Nearest, error) {
 	form := formOf(now, c.Kind, q.Body)
 	var best *Nearest
 	for _, rec := range r.Journal.nearest(effect.Key{Match: c.Match, Path: q.Path}, c, maxExplained) {
@@ -273,7 +275,7 @@ func (e *Explanation) say() {
 // Differences compares the requests of two recorded calls as they are matched:
 // the route first, then what the normalisers of then leave of the bodies.
 func Differences(ctx context.Context, then, now *Recorded, a, b ledger.Ref) ([]canon.Difference, error) {
-	list, err := RulesOf(then.Journal.Opened())
+	list, err := match.RulesOf(then.Journal.Opened())
 	if err != nil {
 		return nil, err
 	}
@@ -287,11 +289,11 @@ func Differences(ctx context.Context, then, now *Recorded, a, b ledger.Ref) ([]c
 	}
 	forms := make([][]byte, 2)
 	for i, q := range []*Request{&x, &y} {
-		rules, err := newRules(list, q.Setting)
+		rules, err := match.NewRules(list, q.Setting)
 		if err != nil {
 			return nil, err
 		}
-		forms[i], _ = rules.normal(q.Kind, q.Body)
+		forms[i], _ = rules.Form(q.Kind, q.Body)
 	}
 	call := effect.Call{Kind: y.Kind, Name: y.Name, Data: y.data()}
 	return differences(canon.Object(canon.M("data", x.data())), &call, forms[0], forms[1]), nil

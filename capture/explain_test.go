@@ -9,90 +9,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
-
-// The optional rules make requests equal that may mean different things, so
-// they do so only where they are asked for.
-func TestOptionalNormalisers(t *testing.T) {
-	t.Parallel()
-	const u1, u2 = "6f1d2b6e-5b1c-4c56-9d3e-0a8b1e2f3a4b", "0190a1b2-0000-7000-8000-000000000001"
-	for _, tt := range []struct {
-		name, rule, a, b string
-		same             bool
-	}{
-		{"order inside a string", "json-strings", `{"m":"{\"a\":1,\"b\":2}"}`, `{"m":"{ \"b\": 2, \"a\": 1 }"}`, true},
-		{"a value inside a string", "json-strings", `{"m":"{\"a\":1}"}`, `{"m":"{\"a\":2}"}`, false},
-		{"an array inside a string", "json-strings", `{"m":["[1, 2]"]}`, `{"m":["[1,2]"]}`, true},
-		{"text that is no JSON", "json-strings", `{"m":"{a  b}"}`, `{"m":"{a b}"}`, false},
-		{"a string with more behind it", "json-strings", `{"m":"{\"a\": 1} x"}`, `{"m":"{\"a\":1} x"}`, false},
-		{"another id", "uuids", `{"m":"ticket ` + u1 + `"}`, `{"m":"ticket ` + u2 + `"}`, true},
-		{"one id twice, two ids once", "uuids", `{"m":"` + u1 + ` ` + u1 + `"}`, `{"m":"` + u1 + ` ` + u2 + `"}`, false},
-		{"what is nearly an id", "uuids", `{"m":"` + u1[1:] + `"}`, `{"m":"` + u2[1:] + `"}`, false},
-		{"another time", "times", `{"m":"at 2026-11-21T09:01:05Z"}`, `{"m":"at 2026-11-22T10:11:12.5Z"}`, true},
-		{"another day", "times", `{"m":"on 2026-11-21"}`, `{"m":"on 2026-11-22"}`, false},
-		{"one time twice, two times once", "times", `{"m":"2026-11-21T09:01:05Z 2026-11-21T09:01:05Z"}`, `{"m":"2026-11-21T09:01:05Z 2026-11-21T09:01:06Z"}`, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if off := form(t, nil, tt.a) == form(t, nil, tt.b); off {
-				t.Error("the requests are equal although nobody asked for the rule")
-			}
-			if on := form(t, []string{tt.rule}, tt.a) == form(t, []string{tt.rule}, tt.b); on != tt.same {
-				t.Errorf("with %s equal = %v, want %v", tt.rule, on, tt.same)
-			}
-		})
-	}
-}
-
-func form(t *testing.T, optional []string, body string) string {
-	t.Helper()
-	list, err := capture.Select(optional)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, _, err := capture.FormUnder(list, capture.KindModel, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// A record that lists no rules was made before records did, with those that
-// were built in then. Who adds a rule must not add it there.
-func TestRulesOfARecord(t *testing.T) {
-	t.Parallel()
-	list := func(ids ...string) canon.Value {
-		var vs []canon.Value
-		for _, id := range ids {
-			vs = append(vs, canon.String(id))
-		}
-		return canon.Object(canon.M(capture.RulesMember, canon.Array(vs...)))
-	}
-	for _, tt := range []struct {
-		name   string
-		opened canon.Value
-		want   string
-		ok     bool
-	}{
-		{"none listed", canon.Object(), `["volatile-ids@1","realtime-ids@1","mcp-meta@1","date-cwd@1","multipart-boundary@1"]`, true},
-		{"an empty list", list(), `[]`, true},
-		{"an optional one", list("mcp-meta@1", "uuids@1"), `["mcp-meta@1","uuids@1"]`, true},
-		{"one of a later version", list("uuids@2"), "", false},
-		{"a name without a version", list("uuids"), "", false},
-		{"an unknown one", list("guess@1"), "", false},
-	} {
-		got, err := capture.RulesOf(tt.opened)
-		if (err == nil) != tt.ok || tt.ok && capture.RuleIDs(got).String() != tt.want {
-			t.Errorf("%s: RulesOf = %s, %v, want %s", tt.name, capture.RuleIDs(got), err, tt.want)
-		}
-	}
-	if _, err := capture.Select([]string{"guess"}); err == nil {
-		t.Error("Select(guess) = nil, want an error")
-	}
-}
 
 // A record is replayed under the rules that it was made with, whatever the
 // defaults are, and what only they made equal is said in the report.
@@ -108,13 +30,13 @@ func TestReplayUsesTheRulesOfItsRecord(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			list, err := capture.Select(tt.rules)
+			list, err := match.Select(tt.rules)
 			if err != nil {
 				t.Fatal(err)
 			}
 			r.opts.Normalisers = list
 			live := r.start(echoing(t).URL, drive.Opening{
-				Engine: capture.Engine, Mode: "record", Data: canon.Object(canon.M(capture.RulesMember, capture.RuleIDs(list))),
+				Engine: capture.Engine, Mode: "record", Data: canon.Object(canon.M(match.RulesMember, match.RuleIDs(list))),
 			}, nil)
 			send(t, "POST", live.url+"/v1/chat/completions", body(u1))
 			run := live.seal()
@@ -140,7 +62,7 @@ func (r *rig) explain(t *testing.T, run ledger.RunID, body string) *capture.Expl
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := capture.NewRequest("model", "POST", "/v1/chat/completions", []byte(body), capture.NewRedactor([32]byte{}, nil), capture.Setting{})
+	q, err := capture.NewRequest("model", "POST", "/v1/chat/completions", []byte(body), redact.New([32]byte{}, nil), match.Setting{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,12 +113,12 @@ func TestExplainStepsLeadToTheForm(t *testing.T) {
 		`{"b":1, "a":2}`, "2026-11-21T09:01:05Z", "6f1d2b6e-5b1c-4c56-9d3e-0a8b1e2f3a4b", "/home/ada/shop", "November 21, 2026", "plain",
 	}
 	all := []string{"json-strings", "uuids", "times"}
-	setting := capture.Setting{Dates: []string{"2026-11-21"}, Cwd: "/home/ada/shop"}
+	setting := match.Setting{Dates: []string{"2026-11-21"}, Cwd: "/home/ada/shop"}
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SampledFrom(texts)
 		body := fmt.Sprintf(`{"model":"m","prompt_cache_key":%q,"messages":[{"role":"user","content":%q},{"role":"tool","content":%q}]}`,
 			word.Draw(t, "key"), word.Draw(t, "user")+" "+word.Draw(t, "user"), word.Draw(t, "tool"))
-		list, err := capture.Select(rapid.SliceOfDistinct(rapid.SampledFrom(all), rapid.ID[string]).Draw(t, "rules"))
+		list, err := match.Select(rapid.SliceOfDistinct(rapid.SampledFrom(all), rapid.ID[string]).Draw(t, "rules"))
 		if err != nil {
 			t.Fatal(err)
 		}

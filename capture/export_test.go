@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -13,28 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"github.com/reprise-dev/reprise/capture/match"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/codings"
 	"github.com/reprise-dev/reprise/internal/scratch"
 	"github.com/reprise-dev/reprise/kernel/canon"
 )
-
-// RedactParts redacts a text that comes in parts.
-func RedactParts(r *Redactor, parts ...string) string {
-	s := r.stream()
-	var out []byte
-	for _, p := range parts {
-		out = s.write(out, []byte(p), false)
-	}
-	return string(s.write(out, nil, true))
-}
-
-// RedactHeader returns what is stored of one header.
-func RedactHeader(r *Redactor, name, value string) string {
-	stored, _, _ := r.redactHeader(name, value)
-	return stored
-}
 
 // Coded codes a body.
 func Coded(coding string, b []byte) ([]byte, error) { return codings.Encode(coding, b, true) }
@@ -45,45 +28,19 @@ func PlainOf(coding string, b []byte) ([]byte, bool) {
 	return plain, err == nil
 }
 
-// Form returns what the match key of a body is taken of with the built-in
-// normalisers.
-func Form(kind, body string) (string, []string, error) {
-	r, err := newRules(Normalisers(), Setting{})
-	if err != nil {
-		return "", nil, err
-	}
-	form, changed := r.normal(kind, []byte(body))
-	return string(form), changed, nil
-}
-
-// Cleaner returns what replaces secrets in the parts of an answer.
-func Cleaner(r *Redactor, h http.Header) func(dst, p []byte, last bool) []byte {
-	return r.cleaner(h).write
-}
-
-// FormUnder returns what the match key of a body is taken of under rules.
-func FormUnder(list []Normaliser, kind, body string) (string, []string, error) {
-	r, err := newRules(list, Setting{})
-	if err != nil {
-		return "", nil, err
-	}
-	form, changed := r.normal(kind, []byte(body))
-	return string(form), changed, nil
-}
-
 // StepAndForm returns what rules make of a body one by one, and together.
-func StepAndForm(list []Normaliser, s Setting, kind, body string) (string, string, error) {
+func StepAndForm(list []match.Normaliser, s match.Setting, kind, body string) (string, string, error) {
 	q := Request{Kind: kind, Body: []byte(body), Setting: s}
 	_, form, err := step(list, q)
 	if err != nil {
 		return "", "", err
 	}
-	r, err := newRules(list, s)
+	r, err := match.NewRules(list, s)
 	if err != nil {
 		return "", "", err
 	}
-	whole, _ := r.normal(kind, []byte(body))
-	last, _ := (&rules{}).normal(kind, form) // canonical, as every form is in the end
+	whole, _ := r.Form(kind, []byte(body))
+	last, _ := (&match.Rules{}).Form(kind, form) // canonical, as every form is in the end
 	return string(last), string(whole), nil
 }
 
@@ -134,23 +91,23 @@ type Taken struct {
 }
 
 // TakeHeld takes a request as one that is held.
-func TakeHeld(list []Normaliser, s Setting, red *Redactor, kind, coding string, body []byte) (Taken, error) {
-	r, err := newRules(list, s)
+func TakeHeld(list []match.Normaliser, s match.Setting, red *redact.Redactor, kind, coding string, body []byte) (Taken, error) {
+	r, err := match.NewRules(list, s)
 	if err != nil {
 		return Taken{}, err
 	}
-	safe, err := red.safe(coding, body, DefaultMaxWhole)
+	safe, err := red.Request(coding, body, DefaultMaxWhole)
 	if err != nil {
 		return Taken{}, err
 	}
-	form, norms := r.normal(kind, safe.plain)
-	return Taken{Form: canon.SHA256(form), Norms: norms, Stored: safe.stored, Names: safe.names, Blind: safe.blind}, nil
+	form, norms := r.Form(kind, safe.Plain)
+	return Taken{Form: canon.SHA256(form), Norms: norms, Stored: safe.Stored, Names: safe.Names, Blind: safe.Blind}, nil
 }
 
 // TakeLarge takes a request as one that is not held, of which at most so many
 // bytes may be held.
-func TakeLarge(list []Normaliser, s Setting, red *Redactor, kind, coding string, body []byte, whole int64, dir string) (t Taken, err error) {
-	r, err := newRules(list, s)
+func TakeLarge(list []match.Normaliser, s match.Setting, red *redact.Redactor, kind, coding string, body []byte, whole int64, dir string) (t Taken, err error) {
+	r, err := match.NewRules(list, s)
 	if err != nil {
 		return t, err
 	}
@@ -193,75 +150,6 @@ func Resign(r *http.Request, asked string, keys []AWSKey, payload string) error 
 	return resign(r, asked, keys, func() (io.Reader, error) { return strings.NewReader(""), nil })
 }
 
-// Slowly replaces secrets in a stream of lines as [Cleaner] does, but reads
-// every message with a general decoder and keeps every text of it.
-func Slowly(r *Redactor, stream string) (string, []string) {
-	l := &lines{rest: r.stream()}
-	l.j.f = l.rest.f
-	var out []byte
-	for line := range strings.Lines(stream) {
-		m := &message{raw: []byte(line)}
-		l.find(m)
-		if m.at < m.end && l.j.read(m) {
-			l.j.enterSlowly(m)
-		}
-		l.j.push(m)
-		out = l.give(out, false)
-	}
-	out = l.rest.write(l.give(out, true), nil, true)
-	return string(out), l.found()
-}
-
-func (j *joined) enterSlowly(m *message) {
-	for _, s := range j.found {
-		says, err := jsontext.AppendUnquote(nil, m.raw[s.at:s.end])
-		f := &field{}
-		if !m.whole {
-			f = j.field(m, &s)
-		}
-		if err != nil || f == nil {
-			continue
-		}
-		from := f.base + int64(len(f.text))
-		t := &text{m: m, at: s.at, end: s.end, says: says, from: from, to: from + int64(len(says))}
-		m.texts = append(m.texts, t)
-		m.open++
-		f.text = append(f.text, says...)
-		f.texts = append(f.texts, t)
-		j.scan(f, m.whole)
-	}
-}
-
-// CleanedNames is [Cleaner] for a whole stream, with the names that were found.
-func CleanedNames(r *Redactor, h http.Header, parts ...string) (string, []string) {
-	c := r.cleaner(h)
-	var out []byte
-	for _, p := range parts {
-		out = c.write(out, []byte(p), false)
-	}
-	return string(c.write(out, nil, true)), c.found()
-}
-
-// Walked says how a message is read: by whom, and which texts of which fields
-// are found.
-func Walked(b []byte, slowly bool) (string, bool) {
-	var j joined
-	m := &message{raw: b, end: len(b)}
-	read := j.skim
-	if slowly {
-		read = j.read
-	}
-	if !read(m) {
-		return "", false
-	}
-	var out strings.Builder
-	fmt.Fprintf(&out, "%s %s %t", m.typ.of(b), m.item.of(b), m.whole)
-	for _, s := range j.found {
-		fmt.Fprintf(&out, "\n%d %d %q", s.at, s.end, j.field(m, &s).name)
-	}
-	return out.String(), true
-}
-
 // CodedParts codes texts one behind the other, so that each part of the body
 // can be read when it has come; the last part is the end.
 func CodedParts(coding string, texts ...string) ([][]byte, error) {
@@ -291,20 +179,8 @@ func BeginningOf(coding string, b []byte) string {
 	return string(plain)
 }
 
-// Clearing says of a coded body that comes in parts how many bytes of it may
-// be recorded; false if there is a secret in it or it is not what it says.
-type Clearing struct{ c clearing }
-
-// NewClearing returns one; it must be stopped.
-func NewClearing(r *Redactor, coding, typ string) *Clearing {
-	return &Clearing{clearing{u: unfold(coding), look: r.cleaner(http.Header{"Content-Type": {typ}})}}
-}
-
-func (c *Clearing) Write(p []byte) (int64, bool) { return c.c.write(p) }
-
-func (c *Clearing) End(broke bool) bool { return c.c.end(broke) }
-
-func (c *Clearing) Stop() { c.c.u.stop() }
+// Kept reports whether the recorded order was kept.
+func (p *Proxy) Kept() bool { return p.turns.kept() }
 
 // Patience sets how long an answer waits for its turn while nothing moves, and
 // reports whether there is an order to keep.

@@ -1,7 +1,6 @@
 package capture_test
 
 import (
-	"encoding/base64"
 	"io"
 	"math"
 	"net/http"
@@ -13,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
+	"github.com/reprise-dev/reprise/capture/redact/redacttest"
 	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -20,15 +21,6 @@ import (
 )
 
 // eventFrame makes a frame of a binary event stream.
-func eventFrame(payload string) string {
-	e := protocol.Event{Headers: []byte("\x0b:event-type\x07\x00\x05chunk"), Payload: []byte(payload)}
-	return string(e.Append(nil))
-}
-
-func invoked(message string) string {
-	return eventFrame(`{"bytes":"` + base64.StdEncoding.EncodeToString([]byte(message)) + `"}`)
-}
-
 // Streams of every kind come through part by part, and again.
 func TestStreamsOfEveryKindKeepTheirParts(t *testing.T) {
 	t.Parallel()
@@ -40,7 +32,7 @@ func TestStreamsOfEveryKindKeepTheirParts(t *testing.T) {
 		{"an event that is cut anywhere", "/v1/messages", "text/event-stream", []string{"data: {\"delta\":\"\xc3", "\xbc\"}\n", "\n: keep-alive\n\n"}},
 		{"an array of JSON", "/v1beta/models/m:streamGenerateContent", "application/json", []string{"[{\n  \"candidates\": []\n}\n", ",\r\n{\n  \"a\": 1\n}\n", "]"}},
 		{"lines of JSON", "/api/chat", "application/x-ndjson", []string{"{\"done\":false}\n", "{\"done\":true}\n"}},
-		{"a binary event stream", "/model/m/converse-stream", protocol.EventStreamType, []string{eventFrame(`{"a":1}`), eventFrame(`{"b":2}`) + eventFrame(`{}`)}},
+		{"a binary event stream", "/model/m/converse-stream", protocol.EventStreamType, []string{redacttest.EventFrame(`{"a":1}`), redacttest.EventFrame(`{"b":2}`) + redacttest.EventFrame(`{}`)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -85,7 +77,7 @@ func TestSecretsInBinaryEventStreams(t *testing.T) {
 	t.Parallel()
 	const secret = "value-from-the-environment"
 	const standIn = "{redacted:ENV}"
-	sent := eventFrame(`{"a":1}`) + eventFrame(`{"text":"it is `+secret+`"}`) + invoked(`{"type":"x","text":"`+secret+`"}`) + invoked(`{"y":1}`)
+	sent := redacttest.EventFrame(`{"a":1}`) + redacttest.EventFrame(`{"text":"it is `+secret+`"}`) + redacttest.Invoked(`{"type":"x","text":"`+secret+`"}`) + redacttest.Invoked(`{"y":1}`)
 	for _, held := range []bool{true, false} {
 		up := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", protocol.EventStreamType)
@@ -97,14 +89,14 @@ func TestSecretsInBinaryEventStreams(t *testing.T) {
 			}
 		})
 		rig := newRig(t)
-		rig.opts.Redactor = redactor(capture.Secret{Name: "ENV", Value: secret})
+		rig.opts.Redactor = redactor(redact.Secret{Name: "ENV", Value: secret})
 		live := rig.record(up.URL)
 		if g := send(t, "POST", live.url+"/model/m/invoke-with-response-stream", `{}`); string(g.body) != sent {
 			t.Errorf("the client did not get the original, %v", g.err)
 		}
 		run := live.seal()
 		g := send(t, "POST", rig.replay(run).url+"/model/m/invoke-with-response-stream", `{}`)
-		want := eventFrame(`{"a":1}`) + eventFrame(`{"text":"it is `+standIn+`"}`) + invoked(`{"type":"x","text":"`+standIn+`"}`) + invoked(`{"y":1}`)
+		want := redacttest.EventFrame(`{"a":1}`) + redacttest.EventFrame(`{"text":"it is `+standIn+`"}`) + redacttest.Invoked(`{"type":"x","text":"`+standIn+`"}`) + redacttest.Invoked(`{"y":1}`)
 		if string(g.body) != want {
 			t.Errorf("replay = %q, want %q", g.body, want)
 		}
@@ -123,11 +115,11 @@ func TestEventStreamsAreTheSameHoweverTheyAreCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var whole string
 		for range rapid.IntRange(0, 4).Draw(t, "frames") {
-			whole += eventFrame(`{"t":"` + rapid.StringMatching(`[a-z]{0,9}`).Draw(t, "text") + `"}`)
+			whole += redacttest.EventFrame(`{"t":"` + rapid.StringMatching(`[a-z]{0,9}`).Draw(t, "text") + `"}`)
 		}
 		whole += string(rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "rest"))
 		var got []byte
-		write := capture.Cleaner(redactor(), http.Header{"Content-Type": {protocol.EventStreamType}})
+		write := redactor().Cleaner(http.Header{"Content-Type": {protocol.EventStreamType}}).Write
 		for rest := whole; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "cut")
 			got = write(got, []byte(rest[:n]), false)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/codings"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/scratch"
@@ -19,7 +20,7 @@ type flowing struct {
 	a     *answering
 	st    *drive.Stream
 	blind bool
-	red   cleaner
+	red   redact.Cleaner
 	parts []drive.Part // that are not in the record with all their bytes
 	in    int64        // bytes that came
 	at    int64        // of them in parts that are in the record
@@ -35,13 +36,13 @@ func (p *flowing) write(b []byte) error {
 	}
 	p.parts = append(p.parts, drive.Part{After: p.st.Arrive(), Size: len(b)})
 	p.in += int64(len(b))
-	p.buf = p.red.write(p.buf[:0], b, false)
+	p.buf = p.red.Write(p.buf[:0], b, false)
 	return p.record(false)
 }
 
 func (p *flowing) end(o *effect.Outcome, _ bool) error {
-	p.buf = p.red.write(p.buf[:0], nil, true)
-	o.Redacted = join(o.Redacted, p.red.found())
+	p.buf = p.red.Write(p.buf[:0], nil, true)
+	o.Redacted = redact.Union(o.Redacted, p.red.Found())
 	o.Data = p.a.seen(o.Data, p.blind)
 	return p.record(true)
 }
@@ -55,7 +56,7 @@ func (p *flowing) record(last bool) error {
 		}
 		p.out += int64(len(p.buf))
 	}
-	done := p.in - int64(p.red.held())
+	done := p.in - int64(p.red.Held())
 	if last {
 		done = p.in
 	}
@@ -91,7 +92,7 @@ type recorder interface {
 
 // recorder returns what records the answer.
 func (a *answering) recorder(st *drive.Stream) (recorder, error) {
-	red := a.h.p.o.Redactor.cleaner
+	red := a.h.p.o.Redactor.Cleaner
 	list, known := codings.List(a.resp.Header.Get("Content-Encoding"))
 	if len(list) == 0 || !known {
 		return &flowing{a: a, st: st, red: red(a.resp.Header), blind: !known}, nil
@@ -102,7 +103,7 @@ func (a *answering) recorder(st *drive.Stream) (recorder, error) {
 	}
 	d := &decoding{a: a, st: st, f: f}
 	if len(list) == 1 {
-		d.ahead = &clearing{u: unfold(list[0]), look: red(a.resp.Header)}
+		d.ahead = redact.NewClearing(list[0], red(a.resp.Header), DefaultMaxRequest)
 	}
 	return d, nil
 }
@@ -116,7 +117,7 @@ type decoding struct {
 	a     *answering
 	st    *drive.Stream
 	f     *scratch.File
-	ahead *clearing // nil: nothing is recorded before the end
+	ahead *redact.Clearing // nil: nothing is recorded before the end
 	parts []drive.Part
 	next  int   // of parts, that is recorded next
 	at    int64 // where that begins
@@ -131,7 +132,7 @@ func (d *decoding) close() {
 // behind ends that the answer is decoded as it comes.
 func (d *decoding) behind() {
 	if d.ahead != nil {
-		d.ahead.u.stop()
+		d.ahead.Stop()
 		d.ahead = nil
 	}
 }
@@ -144,7 +145,7 @@ func (d *decoding) write(p []byte) error {
 	if _, err := d.f.Write(p); err != nil || d.ahead == nil {
 		return err
 	}
-	clear, ok := d.ahead.write(p)
+	clear, ok := d.ahead.Write(p)
 	if !ok {
 		d.behind()
 	}
@@ -179,11 +180,11 @@ func (d *decoding) anew() (err error) {
 }
 
 func (d *decoding) end(o *effect.Outcome, broke bool) error {
-	if d.ahead != nil && d.ahead.end(broke) {
+	if d.ahead != nil && d.ahead.End(broke) {
 		return d.record(d.f.Size())
 	}
 	coding := d.a.resp.Header.Get("Content-Encoding")
-	red := d.a.h.p.o.Redactor.cleaner
+	red := d.a.h.p.o.Redactor.Cleaner
 	look := red(d.a.resp.Header)
 	err := d.plain(coding, look, func([]byte) error { return nil })
 	switch {
@@ -196,15 +197,15 @@ func (d *decoding) end(o *effect.Outcome, broke bool) error {
 		o.Data = d.a.seen(o.Data, true)
 		plain := red(d.a.resp.Header)
 		err = d.put(func(to func([]byte) error) error { return d.plain("", plain, to) })
-		o.Redacted = join(o.Redacted, plain.found())
+		o.Redacted = redact.Union(o.Redacted, plain.Found())
 		return err
-	case look.found() == nil:
+	case look.Found() == nil:
 		return d.record(d.f.Size())
 	}
 	if err := d.anew(); err != nil {
 		return err
 	}
-	o.Redacted = join(o.Redacted, look.found())
+	o.Redacted = redact.Union(o.Redacted, look.Found())
 	return d.put(func(to func([]byte) error) error {
 		e, err := codings.NewWriter(coding, putting(to))
 		if err != nil {
@@ -240,7 +241,7 @@ func (d *decoding) put(give func(to func([]byte) error) error) error {
 }
 
 // plain gives f what stands behind a coding, without secrets.
-func (d *decoding) plain(coding string, red cleaner, f func(p []byte) error) error {
+func (d *decoding) plain(coding string, red redact.Cleaner, f func(p []byte) error) error {
 	r, closer, err := codings.NewReader(coding, d.f.Reader(0, d.f.Size()))
 	if err != nil {
 		return err
@@ -255,7 +256,7 @@ func (d *decoding) plain(coding string, red cleaner, f func(p []byte) error) err
 		if size += int64(n); size > DefaultMaxRequest {
 			return fault.New(codings.Err, "capture.decoding", "more than %d bytes", DefaultMaxRequest)
 		}
-		if out = red.write(out[:0], (*buf)[:n], err != nil); len(out) > 0 {
+		if out = red.Write(out[:0], (*buf)[:n], err != nil); len(out) > 0 {
 			if err := f(out); err != nil {
 				return err
 			}

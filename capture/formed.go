@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -36,8 +37,8 @@ func (f formed) beside(g formed) (a, b []byte, err error) {
 }
 
 // formOf returns the form of a body that is in memory.
-func formOf(r *rules, kind string, body []byte) formed {
-	full, _ := r.normal(kind, body)
+func formOf(r *match.Rules, kind string, body []byte) formed {
+	full, _ := r.Form(kind, body)
 	return formed{full: full, large: len(body) > maxPooled, sketch: func() ([]byte, error) {
 		var k sketch
 		k.begin(r)
@@ -50,7 +51,7 @@ func formOf(r *rules, kind string, body []byte) formed {
 
 // formNow returns the form of the request of a call; g is the request if it is
 // large.
-func formNow(r *rules, c *effect.Call, g *large) formed {
+func formNow(r *match.Rules, c *effect.Call, g *large) formed {
 	switch {
 	case g != nil:
 		return formed{large: true, sketch: func() ([]byte, error) { return g.sketch(r, c.Kind) }}
@@ -62,7 +63,7 @@ func formNow(r *rules, c *effect.Call, g *large) formed {
 }
 
 // formAt returns the form of a recorded request.
-func formAt(ctx context.Context, reader *drive.Reader, o *ledger.Opened, r *rules, kind string) (formed, error) {
+func formAt(ctx context.Context, reader *drive.Reader, o *ledger.Opened, r *match.Rules, kind string) (formed, error) {
 	i := o.Attachment(RequestName)
 	if i < 0 {
 		return formed{}, nil

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -206,13 +207,13 @@ type answering struct {
 // outcomeHead returns what the outcome says of the answer's head.
 func (a *answering) outcomeHead() canon.Value {
 	red := a.h.p.o.Redactor
-	found := func(name, value string, c credential) {
-		red.learn(name, value)
+	found := func(name, value string, c redact.Credential) {
+		red.LearnCredential(name, value)
 		if !slices.Contains(a.names, name) {
 			a.names = append(a.names, name)
 		}
 	}
-	list := red.headers(a.resp.Header, hopHeader, found)
+	list := red.Headers(a.resp.Header, hopHeader, found)
 	v := canon.Object(
 		canon.M("headers", canon.Array(list...)),
 		canon.M("status", canon.Int(int64(a.resp.StatusCode))),
@@ -263,13 +264,13 @@ func exactly(h http.Header) {
 func (a *answering) short(ctx context.Context, body []byte, timing ...ledger.Content) {
 	o := effect.Outcome{Status: effect.OK, Data: a.head, Redacted: a.names}
 	if len(body) > 0 {
-		s, err := a.h.p.o.Redactor.answer(a.resp.Header, body, DefaultMaxWhole, false)
+		s, err := a.h.p.o.Redactor.Answer(a.resp.Header, body, DefaultMaxWhole, false)
 		if err != nil {
 			a.lost(ctx, err)
 		}
-		o.Redacted = join(o.Redacted, s.names)
-		o.Data = a.seen(o.Data, s.blind)
-		o.Contents = append([]ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: s.stored}}, timing...)
+		o.Redacted = redact.Union(o.Redacted, s.Names)
+		o.Data = a.seen(o.Data, s.Blind)
+		o.Contents = append([]ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: s.Stored}}, timing...)
 	}
 	if err := a.x.End(ctx, o); err != nil {
 		a.h.broken(a.w, err)
@@ -286,15 +287,6 @@ func (a *answering) seen(data canon.Value, blind bool) canon.Value {
 		return data
 	}
 	return data.With(unscanned, canon.String(strings.ToValidUTF8(a.resp.Header.Get("Content-Encoding"), "\uFFFD")))
-}
-
-func join(a, b []string) []string {
-	for _, s := range b {
-		if !slices.Contains(a, s) {
-			a = append(a, s)
-		}
-	}
-	return a
 }
 
 // held reads a short answer of known length to its end before the client gets
@@ -315,14 +307,14 @@ func (a *answering) held(ctx context.Context) {
 	// The bytes that came before the answer broke off go to the client, and
 	// then it breaks off for the client too.
 	how := a.breaker(err)
-	s, lost := a.h.p.o.Redactor.answer(a.resp.Header, b[:n], DefaultMaxWhole, true)
+	s, lost := a.h.p.o.Redactor.Answer(a.resp.Header, b[:n], DefaultMaxWhole, true)
 	if lost != nil {
 		a.lost(ctx, lost)
 	}
 	o := effect.Outcome{
-		Status: effect.Interrupted, Redacted: join(a.names, s.names),
-		Data:     a.seen(how.note(a.head), s.blind),
-		Contents: []ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: s.stored}},
+		Status: effect.Interrupted, Redacted: redact.Union(a.names, s.Names),
+		Data:     a.seen(how.note(a.head), s.Blind),
+		Contents: []ledger.Content{{Name: ResponseName, Type: contentType(a.resp.Header), Bytes: s.Stored}},
 	}
 	if err := a.x.End(ctx, o); err != nil {
 		a.h.broken(a.w, err)
@@ -396,7 +388,7 @@ func (a *answering) stream(ctx context.Context) {
 	if err := rec.end(&o, broke.by != ""); err != nil {
 		a.lost(ctx, err)
 	}
-	if t := a.h.p.o.Redactor.headers(a.resp.Trailer, nil, nil); len(t) > 0 {
+	if t := a.h.p.o.Redactor.Headers(a.resp.Trailer, nil, nil); len(t) > 0 {
 		o.Data = o.Data.With("trailers", canon.Array(t...))
 	}
 	if err := heard.note(ctx, a.h.p, a.x.N()); err != nil {

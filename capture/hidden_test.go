@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
+	"github.com/reprise-dev/reprise/capture/redact/redacttest"
 	"github.com/reprise-dev/reprise/kernel/effect"
 )
 
 // forms are the ways in which a secret may stand somewhere.
 func forms(secret string) map[string]string {
-	j := quoted(secret)
+	j := redacttest.Quoted(secret)
 	out := map[string]string{
 		"plain": secret, "JSON": j[1 : len(j)-1], "a query": url.QueryEscape(secret), "a path": url.PathEscape(secret),
 		"base64": base64.StdEncoding.EncodeToString([]byte(secret)),
@@ -53,29 +55,29 @@ func holds(b []byte, secret string) string {
 func TestNoSecretIsStoredInAnyForm(t *testing.T) {
 	t.Parallel()
 	const key = "key-0123456789-of-the-caller"
-	event := dialects()[0].event
+	event := redacttest.Dialects()[0].Event
 	var letters strings.Builder
-	for _, c := range spelled + " and " + key {
+	for _, c := range redacttest.Spelled + " and " + key {
 		letters.WriteString(event(0, string(c)))
 	}
 	long := strings.Repeat("data: {\"filler\":1}\n\n", 20)
 	inBase64 := func(shift int) string {
-		return base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + spelled + "yy"))
+		return base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + redacttest.Spelled + "yy"))
 	}
 	type answer struct{ typ, coding, body string }
 	answers := map[string]answer{
 		"spelled":           {"text/event-stream", "", letters.String()},
-		"JSON":              {"application/json", "", `{"env":` + quoted(spelled) + `}`},
+		"JSON":              {"application/json", "", `{"env":` + redacttest.Quoted(redacttest.Spelled) + `}`},
 		"base64":            {"text/plain", "", inBase64(0) + " " + inBase64(1) + " " + inBase64(2)},
-		"a query":           {"text/plain", "", "https://x.test/" + url.PathEscape(spelled) + "?a=" + url.QueryEscape(spelled)},
+		"a query":           {"text/plain", "", "https://x.test/" + url.PathEscape(redacttest.Spelled) + "?a=" + url.QueryEscape(redacttest.Spelled)},
 		"an unknown coding": {"text/plain", "lz99", "no secret"},
 	}
 	for _, coding := range []string{"gzip", "deflate", "zstd", "br"} {
 		answers["spelled behind "+coding] = answer{"text/event-stream", coding, long + letters.String()}
-		answers["whole behind "+coding] = answer{"application/json", coding, `{"env":` + quoted(spelled) + `}`}
+		answers["whole behind "+coding] = answer{"application/json", coding, `{"env":` + redacttest.Quoted(redacttest.Spelled) + `}`}
 	}
 	rig := onDisk(t)
-	rig.opts.Redactor = redactor(capture.Secret{Name: "ENV", Value: spelled})
+	rig.opts.Redactor = redactor(redact.Secret{Name: "ENV", Value: redacttest.Spelled})
 	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		a := answers[r.URL.Query().Get("n")]
@@ -92,7 +94,7 @@ func TestNoSecretIsStoredInAnyForm(t *testing.T) {
 				_, _ = w.Write(rest[:min(len(rest), 200)])
 				w.(http.Flusher).Flush()
 			}
-			if s := holds([]byte(dumpFolder(t, rig.spool)), spelled); s != "" {
+			if s := holds([]byte(dumpFolder(t, rig.spool)), redacttest.Spelled); s != "" {
 				t.Errorf("%s: staged as %s", r.URL.Query().Get("n"), s)
 			}
 			return
@@ -101,7 +103,7 @@ func TestNoSecretIsStoredInAnyForm(t *testing.T) {
 	})
 	live := rig.record(up.URL)
 	ask := func(p *taping, name string) got {
-		body, coding := `{"text":`+quoted(spelled)+`,"again":"`+inBase64(1)+`","n":"`+url.QueryEscape(spelled)+`"}`, ""
+		body, coding := `{"text":`+redacttest.Quoted(redacttest.Spelled)+`,"again":"`+inBase64(1)+`","n":"`+url.QueryEscape(redacttest.Spelled)+`"}`, ""
 		if _, after, ok := strings.Cut(name, "behind "); ok {
 			c, err := capture.Coded(after, []byte(body))
 			if err != nil {
@@ -128,7 +130,7 @@ func TestNoSecretIsStoredInAnyForm(t *testing.T) {
 		}
 	}
 	run := live.seal()
-	for _, secret := range []string{spelled, key} {
+	for _, secret := range []string{redacttest.Spelled, key} {
 		for _, e := range rig.entries(run) {
 			if s := holds([]byte(e.Body.String()), secret); s != "" {
 				t.Errorf("entry %d holds %q as %s", e.N, secret, s)
@@ -146,7 +148,7 @@ func TestNoSecretIsStoredInAnyForm(t *testing.T) {
 	again := rig.replay(run)
 	for name := range answers {
 		g := ask(again, name)
-		if s := said(name, g); g.status != 200 || name != "an unknown coding" && !strings.Contains(fieldsOf(dialects()[0], s)+s, "{redacted:ENV}") {
+		if s := said(name, g); g.status != 200 || name != "an unknown coding" && !strings.Contains(redacttest.Dialects()[0].Fields(s)+s, "{redacted:ENV}") {
 			t.Errorf("%s again: %d %.300q, %v; want the stand-in", name, g.status, s, g.err)
 		}
 	}
@@ -195,7 +197,7 @@ func TestCompressedStreamsKeepTheirBytes(t *testing.T) {
 				}
 			})
 			rig := newRig(t)
-			rig.opts.Redactor = redactor(capture.Secret{Name: "ENV", Value: spelled})
+			rig.opts.Redactor = redactor(redact.Secret{Name: "ENV", Value: redacttest.Spelled})
 			live := rig.record(up.URL)
 			first := send(t, "POST", live.url+"/v1/chat/completions", `{}`)
 			run := live.seal()

@@ -37,12 +37,19 @@ type intercepts struct {
 
 // newIntercepts checks patterns.
 func newIntercepts(ups []Upstream, patterns []string) (*intercepts, error) {
-	for _, p := range patterns {
-		if _, err := path.Match(p, "host"); err != nil || p == "" || strings.ContainsAny(p, "/:@ ") || p != strings.ToLower(p) {
-			return nil, fault.New(ErrIntercept, "capture.Intercept", "%q is no pattern for host names", p)
-		}
+	if err := checkPatterns(patterns); err != nil {
+		return nil, err
 	}
 	return &intercepts{ups: ups, patterns: patterns}, nil
+}
+
+func checkPatterns(patterns []string) error {
+	for _, p := range patterns {
+		if _, err := path.Match(p, "host"); err != nil || p == "" || strings.ContainsAny(p, "/:@ ") || p != strings.ToLower(p) {
+			return fault.New(ErrIntercept, "capture.Intercept", "%q is no pattern for host names", p)
+		}
+	}
+	return nil
 }
 
 // find returns the upstream that a request for this host goes to, or nil if

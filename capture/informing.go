@@ -7,6 +7,7 @@ import (
 	"net/textproto"
 	"sync"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
@@ -17,7 +18,7 @@ import (
 type informing struct {
 	mu   sync.Mutex
 	w    http.ResponseWriter
-	red  *Redactor
+	red  *redact.Redactor
 	said []canon.Value
 	done bool // the answer is there, or there will be none
 }
@@ -44,7 +45,7 @@ func (f *informing) take(code int, header textproto.MIMEHeader) error {
 		return fault.New(ErrTooLarge, "capture.informing", "too much is said before the answer")
 	}
 	f.said = append(f.said, canon.Object(
-		canon.M("headers", canon.Array(f.red.headers(http.Header(header), hopHeader, nil)...)),
+		canon.M("headers", canon.Array(f.red.Headers(http.Header(header), hopHeader, nil)...)),
 		canon.M("status", canon.Int(int64(code))),
 	))
 	inform(f.w, code, http.Header(header))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/internal/codings"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -196,6 +197,14 @@ func (j *Journal) under(match canon.Digest, path string) []*effect.Record {
 	return j.j.Under(match, path)
 }
 
+// at returns the recorded call of a key, or nil.
+func (j *Journal) at(k effect.Key) *effect.Record {
+	if list := j.under(k.Match, k.Path); k.Occurrence < int64(len(list)) {
+		return list[k.Occurrence]
+	}
+	return nil
+}
+
 // Nearest is a recorded call that comes near to one that is not recorded.
 type Nearest struct {
 	Record *effect.Record
@@ -207,7 +216,7 @@ const maxNear = 8
 
 // near returns the recorded call that comes nearest to c, or nil. It answers
 // nothing: it is for people.
-func (r *Recorded) near(ctx context.Context, rules *rules, path string, c *effect.Call, now formed) (*Nearest, error) {
+func (r *Recorded) near(ctx context.Context, rules *match.Rules, path string, c *effect.Call, now formed) (*Nearest, error) {
 	var best *Nearest
 	for _, rec := range r.Journal.nearest(effect.Key{Path: path, Match: c.Match}, c, maxNear) {
 		n, err := r.compare(ctx, rules, c, rec, now)
@@ -222,7 +231,7 @@ func (r *Recorded) near(ctx context.Context, rules *rules, path string, c *effec
 }
 
 // compare says where a recorded call differs from c, whose form is now.
-func (r *Recorded) compare(ctx context.Context, rules *rules, c *effect.Call, rec *effect.Record, now formed) (*Nearest, error) {
+func (r *Recorded) compare(ctx context.Context, rules *match.Rules, c *effect.Call, rec *effect.Record, now formed) (*Nearest, error) {
 	o, err := r.Reader.Ref(ctx, rec.Call)
 	if err != nil {
 		return nil, err
@@ -250,12 +259,10 @@ func behind(data canon.Value, b []byte) []byte {
 
 // rules returns the rules with the setting of the record, so that its dates,
 // its folder and its id are normalised as they were then.
-func (r *Recorded) rules(now *rules) *rules {
-	then := *now
-	s := ParseSetting(r.Journal.Opened().Get("setting"))
+func (r *Recorded) rules(now *match.Rules) *match.Rules {
+	s := match.ParseSetting(r.Journal.Opened().Get("setting"))
 	s.Run = string(r.Reader.Run())
-	then.setting = now.finder(s)
-	return &then
+	return now.At(s)
 }
 
 var _ effect.Source = (*Journal)(nil)

@@ -8,8 +8,11 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/reprise-dev/reprise/capture/match"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/codings"
 	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/internal/scratch"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -29,9 +32,9 @@ type large struct {
 	file  *scratch.File
 	fresh func() (*scratch.File, error)
 
-	coding string  // behind which it is looked; empty: behind none
-	blind  bool    // it has one behind which nobody can look
-	find   *finder // of secrets, as far as they were known when it came
+	coding string         // behind which it is looked; empty: behind none
+	blind  bool           // it has one behind which nobody can look
+	find   *redact.Finder // of secrets, as far as they were known when it came
 	names  []string
 
 	left  []byte // of JSON, without its long texts; nil: it is not JSON
@@ -78,26 +81,26 @@ func (g *large) take(decoded bool, f func(p []byte) error) error {
 
 // replacing gives f what comes of bytes when what a finder finds is replaced.
 // The last call has no bytes.
-func replacing(by *finder, f func(p []byte) error) (write func(p []byte) error, end func() ([]string, error)) {
+func replacing(by *redact.Finder, f func(p []byte) error) (write func(p []byte) error, end func() ([]string, error)) {
 	if by == nil {
 		return f, func() ([]string, error) { return nil, nil }
 	}
-	r := replacer{f: by}
+	r := by.Stream()
 	var out []byte
 	write = func(p []byte) error {
-		if out = r.write(out[:0], p, false); len(out) == 0 {
+		if out = r.Write(out[:0], p, false); len(out) == 0 {
 			return nil
 		}
 		return f(out)
 	}
 	end = func() ([]string, error) {
-		out = r.write(out[:0], nil, true)
+		out = r.Write(out[:0], nil, true)
 		if len(out) > 0 {
 			if err := f(out); err != nil {
 				return nil, err
 			}
 		}
-		return r.names, nil
+		return r.Found(), nil
 	}
 	return write, end
 }
@@ -141,8 +144,8 @@ func (g *large) give(w io.Writer) error {
 
 // read looks at the request once: for secrets, and for what its key is taken
 // of as far as that does not depend on what it asks for.
-func (g *large) read(ctx context.Context, coding string, red *Redactor, r *rules, limit int64) error {
-	g.find = red.find.Load()
+func (g *large) read(ctx context.Context, coding string, red *redact.Redactor, r *match.Rules, limit int64) error {
+	g.find = red.Finder()
 	list, known := codings.List(coding)
 	switch {
 	case !known:
@@ -161,9 +164,9 @@ func (g *large) read(ctx context.Context, coding string, red *Redactor, r *rules
 }
 
 // pass is one look.
-func (g *large) pass(ctx context.Context, r *rules, limit int64) error {
+func (g *large) pass(ctx context.Context, r *match.Rules, limit int64) error {
 	const op = "capture.large"
-	if r.texts != nil || r.inner {
+	if r.Whole() {
 		if err := g.reserve(ctx, g.file.Size()); err != nil {
 			return err
 		}
@@ -173,8 +176,8 @@ func (g *large) pass(ctx context.Context, r *rules, limit int64) error {
 	var size int64
 	g.norms = nil
 	s.json = func() (*lifter, error) { return g.lifter(ctx) }
-	s.forms = r.forms
-	set, setEnd := replacing(r.setting, s.write)
+	s.forms = r.Forms()
+	set, setEnd := replacing(r.Setting(), s.write)
 	err := g.clean(func(p []byte) error {
 		if size += int64(len(p)); g.coding != "" && size > limit {
 			return fault.New(codings.Err, op, "more than %d bytes behind the coding", limit)
@@ -188,13 +191,13 @@ func (g *large) pass(ctx context.Context, r *rules, limit int64) error {
 	if err != nil {
 		return err
 	}
-	g.norms = settled(names)
+	g.norms = match.Settled(names)
 	var form bool
 	if g.left, g.plain, form, err = s.end(); err != nil {
 		return err
 	}
 	if form {
-		g.norms = append(g.norms, MultipartBoundary)
+		g.norms = append(g.norms, match.MultipartBoundary)
 	}
 	if s.l != nil && s.l.bad {
 		g.left = nil
@@ -206,13 +209,13 @@ func (g *large) pass(ctx context.Context, r *rules, limit int64) error {
 }
 
 // again takes the digest of a request that looked like JSON and is none.
-func (g *large) again(r *rules) error {
+func (g *large) again(r *match.Rules) error {
 	h := canon.NewStream()
 	to := func(p []byte) error {
 		_, err := h.Write(p)
 		return err
 	}
-	set, setEnd := replacing(r.setting, to)
+	set, setEnd := replacing(r.Setting(), to)
 	if err := g.clean(set); err != nil {
 		return err
 	}
@@ -267,15 +270,15 @@ func (g *large) hold(limit int64) error {
 
 // form returns the digest of the form of the request that its key is taken of,
 // and which normalisers changed something: the same as [rules.normal] gives.
-func (g *large) form(r *rules, kind string) (canon.Digest, []string, error) {
+func (g *large) form(r *match.Rules, kind string) (canon.Digest, []string, error) {
 	switch {
 	case g.left == nil:
 		return g.plain, g.norms, nil
 	case g.aside == nil:
-		form, norms := r.normal(kind, g.left)
+		form, norms := r.Form(kind, g.left)
 		return canon.SHA256(form), norms, nil
 	}
-	form, norms, ok := r.json(kind, g.left)
+	form, norms, ok := r.JSON(kind, g.left)
 	norms = append(slices.Clone(g.norms), norms...)
 	if !ok {
 		err := g.again(r)
@@ -316,7 +319,7 @@ func copyTo(w io.Writer, r io.Reader) error {
 
 // sketch returns the form with its long texts named by their digests, for
 // people.
-func (g *large) sketch(r *rules, kind string) ([]byte, error) {
+func (g *large) sketch(r *match.Rules, kind string) ([]byte, error) {
 	var k sketch
 	k.begin(r)
 	if err := g.clean(k.write); err != nil {
@@ -354,7 +357,7 @@ type sorter struct {
 	l    *lifter
 	h    *canon.Stream
 	line []byte // of a form: its boundary
-	cut  replacer
+	cut  *redact.Replacer
 	form *canon.Stream
 	out  []byte
 	tail []byte
@@ -373,7 +376,7 @@ const (
 func (s *sorter) write(p []byte) error {
 	if s.is == unknown {
 		s.head = append(s.head, p...)
-		if len(s.head) < maxBoundary+4 || blank(s.head) && len(s.head) < maxPooled {
+		if len(s.head) < match.MaxBoundary+4 || blank(s.head) && len(s.head) < maxPooled {
 			return nil
 		}
 		return s.decide()
@@ -385,8 +388,8 @@ func (s *sorter) write(p []byte) error {
 func blank(b []byte) bool { return len(bytes.TrimLeft(b, " \t\r\n")) == 0 }
 
 func (s *sorter) decide() error {
-	switch line, ok := boundaryLine(s.head); {
-	case looksJSON(s.head):
+	switch line, ok := match.BoundaryLine(s.head); {
+	case protocol.LooksJSON(s.head):
 		l, err := s.json()
 		if err != nil {
 			return err
@@ -394,7 +397,7 @@ func (s *sorter) decide() error {
 		s.is, s.l = isJSONText, l
 	case s.forms && ok:
 		s.is, s.line, s.h, s.form = maybeForm, bytes.Clone(line), canon.NewStream(), canon.NewStream()
-		s.cut = replacer{f: newFinder([]*pattern{{name: "boundary", text: string(line), with: "--{boundary}"}})}
+		s.cut = match.Boundary(line).Stream()
 	default:
 		s.is, s.h = other, canon.NewStream()
 	}
@@ -408,7 +411,7 @@ func (s *sorter) more(p []byte) error {
 	case isJSONText:
 		return s.l.write(p)
 	case maybeForm:
-		s.out = s.cut.write(s.out[:0], p, false)
+		s.out = s.cut.Write(s.out[:0], p, false)
 		_, _ = s.form.Write(s.out)
 		s.tail = append(s.tail, p...)
 		s.tail = append(s.tail[:0], s.tail[max(0, len(s.tail)-formEnd):]...)
@@ -421,7 +424,7 @@ func (s *sorter) more(p []byte) error {
 }
 
 // formEnd is how long the end of a form is: \r\n, its last line and \r\n.
-const formEnd = maxBoundary + 12
+const formEnd = match.MaxBoundary + 12
 
 // end returns what is left of JSON, or else the digest of the form, and
 // whether it is that of a form of parts.
@@ -434,8 +437,8 @@ func (s *sorter) end() (left []byte, d canon.Digest, form bool, err error) {
 	switch {
 	case s.is == isJSONText:
 		return s.l.left, d, false, nil
-	case s.is == maybeForm && endsForm(s.tail, s.line):
-		_, _ = s.form.Write(s.cut.write(s.out[:0], nil, true))
+	case s.is == maybeForm && match.EndsForm(s.tail, s.line):
+		_, _ = s.form.Write(s.cut.Write(s.out[:0], nil, true))
 		return nil, s.form.Sum(), true, nil
 	default:
 		return nil, s.h.Sum(), false, nil
@@ -452,9 +455,9 @@ type sketch struct {
 	n       int64
 }
 
-func (k *sketch) begin(r *rules) {
+func (k *sketch) begin(r *match.Rules) {
 	k.h = canon.NewStream()
-	k.set, k.setEnd = replacing(r.setting, k.text)
+	k.set, k.setEnd = replacing(r.Setting(), k.text)
 }
 
 func (k *sketch) write(p []byte) error { return k.set(p) }
@@ -464,7 +467,7 @@ func (k *sketch) Write(p []byte) (int, error) { return len(p), k.set(p) }
 
 func (k *sketch) text(p []byte) error {
 	if !k.decided {
-		if k.decided = !blank(p); looksJSON(p) {
+		if k.decided = !blank(p); protocol.LooksJSON(p) {
 			k.l = &lifter{texts: &digested{}, room: func(n int) error {
 				if n > maxSketch {
 					return errSketch
@@ -490,12 +493,12 @@ const maxSketch = 8 << 20
 
 var errSketch = fault.New(ErrWhole, "capture.sketch", "too much to be shown")
 
-func (k *sketch) end(r *rules, kind string) ([]byte, error) {
+func (k *sketch) end(r *match.Rules, kind string) ([]byte, error) {
 	if _, err := k.setEnd(); err != nil {
 		return nil, err
 	}
 	if k.l != nil && !k.l.bad {
-		if form, _, ok := r.json(kind, k.l.left); ok {
+		if form, _, ok := r.JSON(kind, k.l.left); ok {
 			return form, nil
 		}
 	}

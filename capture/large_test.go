@@ -18,6 +18,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/replay"
@@ -58,7 +60,7 @@ func requestOfMany(t *rapid.T) []byte {
 	return []byte(b.String())
 }
 
-var setting = capture.Setting{Dates: []string{"2026-11-21"}, Cwd: "/home/user/project"}
+var setting = match.Setting{Dates: []string{"2026-11-21"}, Cwd: "/home/user/project"}
 
 // A request that is not held has the key, the normalisers, the secrets and the
 // stored bytes of one that is.
@@ -80,11 +82,11 @@ func TestALargeRequestIsTakenLikeAnyOther(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		list := capture.Normalisers()
+		list := match.Normalisers()
 		if rapid.IntRange(0, 5).Draw(t, "optional") == 0 {
-			list = append(list, capture.Optional()...)
+			list = append(list, match.Optional()...)
 		}
-		red := redactor(capture.Secret{Name: "ENV", Value: longEnv})
+		red := redactor(redact.Secret{Name: "ENV", Value: longEnv})
 		want, err := capture.TakeHeld(list, setting, red, capture.KindModel, coding, body)
 		if err != nil {
 			t.Fatal(err)
@@ -150,14 +152,14 @@ func TestALongTextIsCutBetweenCharacters(t *testing.T) {
 func TestHowMuchOfALargeRequestIsHeld(t *testing.T) {
 	t.Parallel()
 	image := `{"messages":[{"content":"` + strings.Repeat("QUJD", 1<<20) + `"}]}`
-	got, err := capture.TakeLarge(capture.Normalisers(), setting, redactor(), capture.KindModel, "", []byte(image), 1<<10, t.TempDir())
+	got, err := capture.TakeLarge(match.Normalisers(), setting, redactor(), capture.KindModel, "", []byte(image), 1<<10, t.TempDir())
 	if err != nil || got.Left > 100 {
 		t.Errorf("of a request of %d bytes %d are held, %v; want what stands beside its long text", len(image), got.Left, err)
 	}
 	many := `{"messages":[` + strings.Repeat(`"short",`, 1<<18) + `""]}`
-	for name, list := range map[string][]capture.Normaliser{
-		"many short texts":                capture.Normalisers(),
-		"a normaliser that needs a whole": append(capture.Normalisers(), capture.Optional()...),
+	for name, list := range map[string][]match.Normaliser{
+		"many short texts":                match.Normalisers(),
+		"a normaliser that needs a whole": append(match.Normalisers(), match.Optional()...),
 	} {
 		if _, err := capture.TakeLarge(list, setting, redactor(), capture.KindModel, "", []byte(many), 1<<20, t.TempDir()); fault.CodeOf(err) != capture.ErrWhole {
 			t.Errorf("%s over the limit = %v, want %v", name, err, capture.ErrWhole)
@@ -200,7 +202,7 @@ func TestLargeRequestsAreRecordedAndReplayed(t *testing.T) {
 		fmt.Fprintf(w, `{"n":%q}`, r.URL.Query().Get("n"))
 	})
 	rig := newRig(t)
-	rig.opts.Redactor = redactor(capture.Secret{Name: "ENV", Value: longEnv})
+	rig.opts.Redactor = redactor(redact.Secret{Name: "ENV", Value: longEnv})
 	live := rig.record(up.URL)
 	sent := map[string]string{}
 	ask := func(p *taping, name string) got {

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
+	"github.com/reprise-dev/reprise/capture/redact/redacttest"
 	"github.com/reprise-dev/reprise/store/sqlite"
 )
 
@@ -110,7 +112,7 @@ func TestMemoryIsFlatOverCompressedStreams(t *testing.T) { //nolint:paralleltest
 		texts = append(texts, "data: "+string(block)+"\n\n")
 	}
 	secretly := slices.Clone(texts)
-	secretly[len(texts)/2] = "data: " + spelled + "\n\n"
+	secretly[len(texts)/2] = "data: " + redacttest.Spelled + "\n\n"
 	for _, coding := range []string{"gzip", "zstd", "br"} {
 		for name, says := range map[string][]string{"clear": texts, "with a secret": secretly} {
 			t.Run(coding+", "+name, func(t *testing.T) {
@@ -133,7 +135,7 @@ func TestMemoryIsFlatOverCompressedStreams(t *testing.T) { //nolint:paralleltest
 					}
 				})
 				rig := onDisk(t)
-				rig.opts.Redactor = redactor(capture.Secret{Name: "ENV", Value: spelled})
+				rig.opts.Redactor = redactor(redact.Secret{Name: "ENV", Value: redacttest.Spelled})
 				flatOverStreams(t, rig, up.URL, streams, int64(all))
 			})
 		}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -60,17 +61,17 @@ func (p *Proxy) Take(ctx context.Context, upstream string, e *Past) error {
 	resp := &http.Response{StatusCode: e.Status, Header: e.ResponseHeader, TransferEncoding: e.ResponseHeader["Transfer-Encoding"]}
 	a := &answering{h: h, r: r, x: x, resp: resp}
 	o := effect.Outcome{Status: effect.OK, Data: a.outcomeHead().With("import", e.About), Redacted: a.names}
-	if t := p.o.Redactor.headers(e.Trailer, nil, nil); len(t) > 0 {
+	if t := p.o.Redactor.Headers(e.Trailer, nil, nil); len(t) > 0 {
 		o.Data = o.Data.With("trailers", canon.Array(t...))
 	}
 	if len(e.Response) > 0 {
-		s, err := p.o.Redactor.answer(e.ResponseHeader, e.Response, DefaultMaxWhole, false)
+		s, err := p.o.Redactor.Answer(e.ResponseHeader, e.Response, DefaultMaxWhole, false)
 		if err != nil {
 			return err
 		}
-		o.Redacted = join(a.names, s.names)
-		o.Data = a.seen(o.Data, s.blind)
-		o.Contents = []ledger.Content{{Name: ResponseName, Type: contentType(e.ResponseHeader), Bytes: s.stored}}
+		o.Redacted = redact.Union(a.names, s.Names)
+		o.Data = a.seen(o.Data, s.Blind)
+		o.Contents = []ledger.Content{{Name: ResponseName, Type: contentType(e.ResponseHeader), Bytes: s.Stored}}
 	}
 	if e.Evidence != nil {
 		o.Status, o.Code = effect.Error, e.Evidence

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture/match"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -49,12 +51,12 @@ const (
 // built-in normalisers and an unkeyed redactor that knows no secret.
 type Options struct {
 	Upstreams []Upstream
-	Redactor  *Redactor
+	Redactor  *redact.Redactor
 
 	// Normalisers are the rules of the match key; nil: those of the record if
-	// there is one, else [Normalisers].
-	Normalisers []Normaliser
-	Setting     Setting
+	// there is one, else [match.Normalisers].
+	Normalisers []match.Normaliser
+	Setting     match.Setting
 
 	MaxRequest int64             // bytes of one request; 0: [DefaultMaxRequest]
 	MaxWhole   int64             // bytes of a request that must be held to be matched; 0: [DefaultMaxWhole]
@@ -107,7 +109,7 @@ type Proxy struct {
 	s     *drive.Session
 	at    drive.Boundary // of s
 	o     Options
-	rules *rules
+	rules *match.Rules
 	names map[string]*Upstream
 	out   http.RoundTripper
 
@@ -141,12 +143,12 @@ type surrounded struct {
 func New(s *drive.Session, o Options) (*Proxy, error) {
 	if o.Normalisers == nil && o.Record != nil {
 		var err error
-		if o.Normalisers, err = RulesOf(o.Record.Journal.Opened()); err != nil {
+		if o.Normalisers, err = match.RulesOf(o.Record.Journal.Opened()); err != nil {
 			return nil, err
 		}
 	}
 	if o.Normalisers == nil {
-		o.Normalisers = Normalisers()
+		o.Normalisers = match.Normalisers()
 	}
 	if o.MaxRequest == 0 {
 		o.MaxRequest = DefaultMaxRequest
@@ -161,13 +163,13 @@ func New(s *drive.Session, o Options) (*Proxy, error) {
 		o.Grace = DefaultGrace
 	}
 	if o.Redactor == nil {
-		o.Redactor = NewRedactor([32]byte{}, nil)
+		o.Redactor = redact.New([32]byte{}, nil)
 	}
 	if o.Transport == nil {
 		o.Transport = transport()
 	}
 	o.Setting.Run = string(s.Run())
-	rules, err := newRules(o.Normalisers, o.Setting)
+	rules, err := match.NewRules(o.Normalisers, o.Setting)
 	if err != nil {
 		return nil, err
 	}
@@ -308,13 +310,13 @@ func (h *handler) asked(ctx context.Context, r *http.Request, b *body) (route, e
 func (h *handler) call(r *http.Request, to route, body []byte) (effect.Call, error) {
 	return h.callOf(r, &to, func() (said, error) {
 		coding := r.Header.Get("Content-Encoding")
-		s, err := h.p.o.Redactor.safe(coding, body, h.p.o.MaxRequest)
+		s, err := h.p.o.Redactor.Request(coding, body, h.p.o.MaxRequest)
 		if err != nil {
 			return said{}, err
 		}
-		form, norms := h.p.rules.normal(to.kind, s.plain)
-		out := said{digest: canon.SHA256(form), norms: norms, redacted: s.names, blind: s.blind, stored: s.stored}
-		if coding != "" && len(s.plain) > 0 && &s.plain[0] != &s.stored[0] {
+		form, norms := h.p.rules.Form(to.kind, s.Plain)
+		out := said{digest: canon.SHA256(form), norms: norms, redacted: s.Names, blind: s.Blind, stored: s.Stored}
+		if coding != "" && len(s.Plain) > 0 && &s.Plain[0] != &s.Stored[0] {
 			out.coding = coding
 		}
 		return out, nil
@@ -336,16 +338,16 @@ type said struct {
 func (h *handler) callOf(r *http.Request, to *route, look func() (said, error)) (effect.Call, error) {
 	red := h.p.o.Redactor
 	var prints []canon.Member
-	found := func(name, value string, c credential) {
-		red.learn(name, value)
-		if c == longLived && value != "" {
-			prints = append(prints, canon.M(name, canon.String(red.fingerprint(name, value))))
+	found := func(name, value string, c redact.Credential) {
+		red.LearnCredential(name, value)
+		if c == redact.LongLived && value != "" {
+			prints = append(prints, canon.M(name, canon.String(red.Fingerprint(name, value))))
 		}
 	}
-	headers := red.headers(r.Header, func(name string) bool { return hopHeader(name) }, found)
+	headers := red.Headers(r.Header, func(name string) bool { return hopHeader(name) }, found)
 	target := red.Text(r.URL.EscapedPath())
 	if r.URL.RawQuery != "" || r.URL.ForceQuery {
-		target += "?" + red.query(r.URL.RawQuery, found)
+		target += "?" + red.Query(r.URL.RawQuery, found)
 	}
 	body, err := look()
 	if err != nil {
@@ -353,7 +355,7 @@ func (h *handler) callOf(r *http.Request, to *route, look func() (said, error)) 
 	}
 	norms := body.norms
 	if body.coding != "" {
-		norms = append(norms, ContentCoding)
+		norms = append(norms, match.ContentCoding)
 	}
 	digest := body.digest
 	match := [][]byte{[]byte(h.u.Name), []byte(r.Method), []byte(target), digest[:]}
@@ -380,7 +382,7 @@ func (h *handler) callOf(r *http.Request, to *route, look func() (said, error)) 
 	if body.blind {
 		c.Data = c.Data.With(unscanned, canon.String(strings.ToValidUTF8(r.Header.Get("Content-Encoding"), "\uFFFD")))
 	}
-	if t := red.headers(r.Trailer, nil, found); len(t) > 0 {
+	if t := red.Headers(r.Trailer, nil, found); len(t) > 0 {
 		c.Data = c.Data.With("trailers", canon.Array(t...))
 	}
 	if to.upgrade != "" {
@@ -393,7 +395,7 @@ func (h *handler) callOf(r *http.Request, to *route, look func() (said, error)) 
 		c.Data = c.Data.With("sent_to", canon.String(t))
 	}
 	if prints != nil {
-		c.Cred = canon.Object(canon.M("key", canon.String(red.keyID)), canon.M("fp", canon.Object(unique(prints)...)))
+		c.Cred = canon.Object(canon.M("key", canon.String(red.KeyID())), canon.M("fp", canon.Object(unique(prints)...)))
 	}
 	if len(body.stored) > 0 {
 		c.Contents = []ledger.Content{{Name: RequestName, Type: contentType(r.Header), Bytes: body.stored}}

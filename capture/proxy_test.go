@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -258,7 +259,7 @@ func TestCompressedBodiesAreSearched(t *testing.T) {
 				_, _ = w.Write(b)
 			})
 			rig := newRig(t)
-			rig.opts.Redactor = redactor(capture.Secret{Name: "ENV", Value: env})
+			rig.opts.Redactor = redactor(redact.Secret{Name: "ENV", Value: env})
 			live := rig.record(up.URL)
 			first := send(t, "POST", live.url+"/v1/responses", string(body), "Content-Encoding", coding)
 			if !bytes.Equal(first.body, body) {

@@ -131,7 +131,7 @@ func (p *Proxy) remarks(seen *ran, probes int) []string {
 		out = append(out, fmt.Sprintf("%d %s (%s) did not come again, which no answer depends on", probes, what, http.MethodHead))
 	}
 	if !p.turns.kept() {
-		out = append(out, "calls that were under way at once were not made to end in the recorded order, because the agent did not make those that ended before")
+		out = append(out, "calls that were under way at once were not made to end in the recorded order, because the agent did not make those that it had made before")
 	}
 	for _, n := range seen.norms {
 		out = append(out, "normalised: "+n)
@@ -152,7 +152,12 @@ func (p *Proxy) extra(ctx context.Context, r *replay.Report, seen *ran, m *drive
 		Kind: replay.Extra, What: "call", Name: m.Call.Name, Recorded: -1, Now: m.N, Nearest: -1, Step: seen.steps[m.N],
 	}
 	if errors.Is(m.Err, effect.ErrNoOutcome) {
-		d.Msg = m.Err.Error()
+		// The call is recorded and came again. What the record lacks is its
+		// answer: the recorder was killed, or is still writing.
+		d.Kind, d.What, d.Msg = replay.Different, "outcome", m.Err.Error()
+		if open := p.o.Record.Journal.at(m.Key); open != nil {
+			d.Recorded, d.Run = open.Call.N, elsewhere(open.Call.Run, r.Run)
+		}
 		return d, nil
 	}
 	now, err := p.formOf(ctx, m)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -11,9 +12,9 @@ import (
 
 // The kinds of calls that the proxies make.
 const (
-	KindModel = "model" // a request to a language model
-	KindMCP   = "mcp"   // a message of the Model Context Protocol
-	KindHTTP  = "http"  // any other request
+	KindModel = match.KindModel // a request to a language model
+	KindMCP   = match.KindMCP   // a message of the Model Context Protocol
+	KindHTTP  = "http"          // any other request
 )
 
 // route is what a request is taken for.

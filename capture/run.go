@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture/match"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -51,16 +53,16 @@ type RunOptions struct {
 	Grace   time.Duration    // between asking the child to end and killing it; 0: 5 s
 
 	Config    drive.Config
-	StoreKey  [32]byte // keys the fingerprints of credentials
-	Secrets   []Secret // that Env does not show by their names
-	Upstreams []string // NAME=URL
+	StoreKey  [32]byte        // keys the fingerprints of credentials
+	Secrets   []redact.Secret // that Env does not show by their names
+	Upstreams []string        // NAME=URL
 	Title     string
-	Setting   Setting // of this run; see [SettingAt]
+	Setting   match.Setting // of this run; see [SettingAt]
 
 	MaxRequest int64
 	// Normalisers are the rules of the match key; nil: those of the record that
-	// is replayed, else [Normalisers].
-	Normalisers []Normaliser
+	// is replayed, else [match.Normalisers].
+	Normalisers []match.Normaliser
 	Transport   http.RoundTripper
 	Sockets     Sockets // of a recording; a replay takes those of its record
 
@@ -143,8 +145,13 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	if err != nil {
 		return nil, err
 	}
+	if r == nil {
+		if err := o.checkAround(); err != nil {
+			return nil, err
+		}
+	}
 	ups := plan.upstreams
-	red := NewRedactor(o.StoreKey, append(EnvSecrets(o.Env), o.Secrets...))
+	red := redact.New(o.StoreKey, append(redact.EnvSecrets(o.Env), o.Secrets...))
 	if o.Sockets, err = ParseSockets(string(o.Sockets)); err != nil {
 		return nil, err
 	}
@@ -227,7 +234,7 @@ func compareExit(r *replay.Report, j *Journal, now int64) {
 }
 
 // opening returns what the open of the run says.
-func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstream, red *Redactor) (drive.Opening, *Journal, error) {
+func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstream, red *redact.Redactor) (drive.Opening, *Journal, error) {
 	argv := make([]canon.Value, len(o.Command))
 	for i, a := range o.Command {
 		argv[i] = canon.String(red.Text(strings.ToValidUTF8(a, "\uFFFD")))
@@ -244,7 +251,7 @@ func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstre
 		Engine: Engine, Mode: "record", Title: clip(red.Text(strings.ToValidUTF8(title, "\uFFFD"))),
 		Data: canon.Object(
 			canon.M("argv", canon.Array(argv...)),
-			canon.M(RulesMember, RuleIDs(o.Normalisers)),
+			canon.M(match.RulesMember, match.RuleIDs(o.Normalisers)),
 			canon.M("setting", o.Setting.Value()),
 			canon.M("sockets", canon.String(string(o.Sockets))),
 			canon.M("upstreams", upstreamsValue(ups)),
@@ -278,7 +285,7 @@ func (o *RunOptions) opening(ctx context.Context, r *ReplayOptions, ups []Upstre
 func (o *RunOptions) journal(ctx context.Context, r *ReplayOptions) (j *Journal, err error) {
 	if r == nil {
 		if o.Normalisers == nil {
-			o.Normalisers = Normalisers()
+			o.Normalisers = match.Normalisers()
 		}
 		return nil, nil
 	}
@@ -298,7 +305,7 @@ func (o *RunOptions) journal(ctx context.Context, r *ReplayOptions) (j *Journal,
 		j.AnyCredential()
 	}
 	if o.Normalisers == nil {
-		o.Normalisers, err = RulesOf(j.Opened())
+		o.Normalisers, err = match.RulesOf(j.Opened())
 	}
 	return j, err
 }

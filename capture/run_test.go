@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -36,6 +37,8 @@ func TestMain(m *testing.M) {
 		os.Exit(proxiedMain())
 	case "agent":
 		os.Exit(agentMain())
+	case "litellm":
+		os.Exit(litellmMain())
 	case "shim":
 		os.Exit(shimMain())
 	case "server":
@@ -167,7 +170,7 @@ func (a *agent) options(out *bytes.Buffer) capture.RunOptions {
 	}
 	return capture.RunOptions{
 		Command: []string{self}, Env: append([]string{"CAPTURE_TEST_ROLE=agent", "PROMPT=hello", "SAY=yes", "CALL_ID=7", "PATH=" + os.Getenv("PATH"), "OPENAI_BASE_URL=" + a.upstream + "/v1"}, a.env...),
-		Dir: a.dir, Stdout: out, Stderr: os.Stderr, Config: a.config(), Setting: capture.Setting{Dates: a.dates, Cwd: a.dir},
+		Dir: a.dir, Stdout: out, Stderr: os.Stderr, Config: a.config(), Setting: match.Setting{Dates: a.dates, Cwd: a.dir},
 	}
 }
 

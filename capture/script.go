@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -205,7 +206,7 @@ func withIDs(body []byte, recorded, now canon.Value) []byte {
 	if recorded.Equal(now) || recorded.IsZero() {
 		return body
 	}
-	if looksJSON(body) {
+	if protocol.LooksJSON(body) {
 		return withID(body, now)
 	}
 	var out []byte

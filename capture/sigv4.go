@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/kernel/canon"
 )
 
@@ -159,7 +160,7 @@ func awsEscape(s, keep string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		c := s[i]
-		if wordByte[c] || c == '.' || c == '~' || strings.IndexByte(keep, c) >= 0 {
+		if redact.IsWord(c) || c == '.' || c == '~' || strings.IndexByte(keep, c) >= 0 {
 			b.WriteByte(c)
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/kernel/canon"
 )
 
@@ -89,7 +90,7 @@ func TestSignedRequestsAreRecordedAndReplayed(t *testing.T) {
 	})
 	rig := newRig(t)
 	rig.opts.AWSKeys = []capture.AWSKey{awsKey}
-	rig.opts.Redactor = redactor(capture.Secret{Name: "AWS_SECRET_ACCESS_KEY", Value: awsKey.Secret})
+	rig.opts.Redactor = redactor(redact.Secret{Name: "AWS_SECRET_ACCESS_KEY", Value: awsKey.Secret})
 	ask := func(p *taping, date, body string) int {
 		r, err := http.NewRequestWithContext(t.Context(), "POST", p.url+path, strings.NewReader(body))
 		if err != nil {

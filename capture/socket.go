@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/internal/websocket"
@@ -402,7 +403,7 @@ func (s *socket) end(ctx context.Context, e ending) error {
 	if (e.dir == dirOut) != e.wrote {
 		by = byClient
 	}
-	o := effect.Outcome{Status: effect.OK, Data: s.a.head, Redacted: join(s.a.names, names)}
+	o := effect.Outcome{Status: effect.OK, Data: s.a.head, Redacted: redact.Union(s.a.names, names)}
 	if e.close == nil {
 		o.Status, o.Data = effect.Interrupted, o.Data.With("broke", canon.String(by))
 		if fault.ClassOf(e.err) == fault.ClassInvalid {

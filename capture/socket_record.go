@@ -3,7 +3,9 @@ package capture
 import (
 	"time"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
+	"github.com/reprise-dev/reprise/internal/protocol"
 	"github.com/reprise-dev/reprise/internal/websocket"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -15,8 +17,8 @@ import (
 // Nobody else waits: it is passed on when it was taken.
 type transcript struct {
 	x     *drive.Exchange
-	r     *Redactor
-	sides [2]joined // of the client and of the upstream
+	r     *redact.Redactor
+	sides [2]redact.Messages // of the client and of the upstream
 	queue []*utterance
 	size  int // bytes in the queue
 	seq   int64
@@ -30,8 +32,8 @@ type utterance struct {
 	op     websocket.Opcode
 	data   canon.Value
 	size   int
-	side   *joined  // that knows more of m
-	m      *message // nil: stored is what is stored
+	side   *redact.Messages // that knows more of m
+	m      *redact.Message  // nil: stored is what is stored
 	stored []byte
 	done   bool // it is recorded
 }
@@ -47,25 +49,22 @@ const (
 	maxBeats = 10_000
 )
 
-func newTranscript(x *drive.Exchange, r *Redactor) *transcript { return &transcript{x: x, r: r} }
+func newTranscript(x *drive.Exchange, r *redact.Redactor) *transcript { return &transcript{x: x, r: r} }
 
 // hear takes a message of one side, which may be passed on then.
 func (t *transcript) hear(dir string, m *websocket.Message) (*utterance, error) {
 	u := t.next(dir, m)
 	payload := m.Payload()
-	u.m, u.side, u.size = &message{raw: payload}, &t.sides[0], len(payload)
+	u.m, u.side, u.size = redact.NewMessage(payload), &t.sides[0], len(payload)
 	if dir == dirIn {
 		u.side = &t.sides[1]
 	}
-	if looksJSON(payload) && len(payload) <= maxLine {
-		u.m.end = len(payload)
-	}
-	u.side.f = t.r.find.Load() // it may have learned since
-	u.side.add(u.m)
-	if u.m.whole {
-		u.side.letGo(u.m)
-	} else if len(u.side.queue) > maxWaiting {
-		u.side.letGo(nil)
+	u.side.Use(t.r.Finder()) // it may have learned since
+	u.side.Add(u.m)
+	if u.m.Whole() {
+		u.side.LetGo(u.m)
+	} else if u.side.Waiting() > maxWaiting {
+		u.side.LetGo(nil)
 	}
 	return u, t.take(u)
 }
@@ -98,7 +97,7 @@ func (t *transcript) beat(dir string, m *websocket.Message) error {
 		return nil
 	}
 	stored, names := t.r.Bytes(m.Payload())
-	t.names = join(t.names, names)
+	t.names = redact.Union(t.names, names)
 	u := &utterance{event: EventControl, op: websocket.Binary, data: frameData(dir, canon.M("before", canon.Int(t.seq)), m.Op, t.x.Elapsed()), stored: stored}
 	u.size = len(stored)
 	return t.take(u)
@@ -107,8 +106,8 @@ func (t *transcript) beat(dir string, m *websocket.Message) error {
 func (t *transcript) take(u *utterance) error {
 	t.queue = append(t.queue, u)
 	if t.size += u.size; t.size > maxTranscript {
-		t.sides[0].giveUp()
-		t.sides[1].giveUp()
+		t.sides[0].GiveUp()
+		t.sides[1].GiveUp()
 	}
 	return t.record(false)
 }
@@ -120,7 +119,7 @@ func (t *transcript) end() error { return t.record(true) }
 func (t *transcript) record(last bool) error {
 	for len(t.queue) > 0 {
 		u := t.queue[0]
-		if u.m != nil && u.side.next(last) == nil {
+		if u.m != nil && u.side.Next(last) == nil {
 			return nil
 		}
 		t.queue[0] = nil
@@ -135,13 +134,9 @@ func (t *transcript) record(last bool) error {
 
 func (t *transcript) put(u *utterance) error {
 	if u.m != nil {
-		b := u.m.raw
-		if u.m.at < u.m.end {
-			b, _ = u.m.json()
-		}
-		stored, names := t.r.Bytes(b)
-		if names = join(u.m.names(), names); names != nil {
-			t.names = join(t.names, names)
+		stored, names := t.r.Bytes(u.m.Clean())
+		if names = redact.Union(u.m.Names(), names); names != nil {
+			t.names = redact.Union(t.names, names)
 			u.data = u.data.With("redacted", canon.Strings(names))
 		}
 		u.stored, u.m = stored, nil
@@ -180,7 +175,7 @@ func messageType(op websocket.Opcode, b []byte) string {
 	switch {
 	case op == websocket.Binary:
 		return "application/octet-stream"
-	case looksJSON(b):
+	case protocol.LooksJSON(b):
 		return "application/json"
 	default:
 		return "text/plain; charset=utf-8"

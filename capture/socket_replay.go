@@ -32,6 +32,7 @@ func (h *handler) perform(ctx context.Context, w http.ResponseWriter, r *http.Re
 		h.answer(ctx, w, r, to, c, x) // it never became a socket
 		return
 	}
+	defer h.p.turns.begin(x.Record())()
 	lines, err := h.p.o.Record.spoken(ctx, x.Record())
 	if err != nil {
 		h.cannot(ctx, w, x, err)
@@ -264,8 +265,8 @@ func (p *performance) compare(l *line, then []byte, op websocket.Opcode, now []b
 }
 
 func (p *performance) forms(then, now []byte) (was, is []byte, norms []string) {
-	was, _ = p.h.p.o.Record.rules(p.h.p.rules).normal(p.kind, then)
-	is, norms = p.h.p.rules.normal(p.kind, now)
+	was, _ = p.h.p.o.Record.rules(p.h.p.rules).Form(p.kind, then)
+	is, norms = p.h.p.rules.Form(p.kind, now)
 	return was, is, norms
 }
 

@@ -11,54 +11,11 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
+	"github.com/reprise-dev/reprise/capture/redact/redacttest"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
-
-// spelling is how one kind of message carries a few letters of a text.
-type spelling struct {
-	name    string
-	says    string // pointer
-	message func(i int, letters string) string
-	between string // what comes behind each; empty: nothing
-}
-
-func spellings() []spelling {
-	return []spelling{
-		{"an output text", "/delta", func(i int, s string) string {
-			return fmt.Sprintf(`{"type":"response.output_text.delta","sequence_number":%d,"item_id":"msg_1","output_index":0,"content_index":0,"delta":%s}`, i, quoted(s))
-		}, ""},
-		{"the arguments of a function", "/delta", func(i int, s string) string {
-			return fmt.Sprintf(`{"type":"response.function_call_arguments.delta","event_id":"event_%d","response_id":"r","item_id":"fc_1","output_index":%d,"call_id":"c","delta":%s}`, i, 1, quoted(s))
-		}, `{"type":"response.function_call_arguments.delta","item_id":"fc_2","output_index":2,"call_id":"d","delta":"{}"}`},
-		{"the transcript of audio, between its sound", "/delta", func(i int, s string) string {
-			return fmt.Sprintf(`{"type":"response.output_audio_transcript.delta","event_id":"e%d","item_id":"item_1","output_index":0,"content_index":0,"delta":%s}`, i, quoted(s))
-		}, `{"type":"response.output_audio.delta","item_id":"item_1","output_index":0,"content_index":0,"delta":"UklGRg=="}`},
-		{"the transcript of what was said to it", "/delta", func(i int, s string) string {
-			return fmt.Sprintf(`{"delta":%s,"type":"conversation.item.input_audio_transcription.delta","event_id":"e%d","item_id":"item_9","content_index":0}`, quoted(s), i)
-		}, `{"type":"response.output_text.done","item_id":"item_1","output_index":0,"content_index":0,"text":"all of it"}`},
-		{"items of a conversation", "/item/content/0/text", func(i int, s string) string {
-			return fmt.Sprintf(`{"type":"conversation.item.create","event_id":"e%d","item":{"id":"i%d","type":"message","role":"user","content":[{"type":"input_text","text":%s}]}}`, i, i, quoted(s))
-		}, ""},
-		{"turns of Gemini", "/serverContent/modelTurn/parts/0/text", func(_ int, s string) string {
-			return fmt.Sprintf(`{"serverContent":{"modelTurn":{"parts":[{"text":%s}]}}}`, quoted(s))
-		}, `{"usageMetadata":{"totalTokenCount":7}}`},
-	}
-}
-
-// spell returns the messages that spell a text, a few letters in each.
-func (s spelling) spell(text string, step int) []string {
-	var out []string
-	for i := 0; text != ""; i++ {
-		n := min(step, len(text))
-		out = append(out, s.message(i, text[:n]))
-		text = text[n:]
-		if s.between != "" {
-			out = append(out, s.between)
-		}
-	}
-	return out
-}
 
 // utter says messages, every third in frames of a few bytes.
 func utter(ctx context.Context, c *websocket.Conn, list []string) error {
@@ -118,14 +75,14 @@ func meaning(says string, list []string) string {
 func TestSecretsThatAreSpelledOverASocketAreFound(t *testing.T) {
 	t.Parallel()
 	const before, behind = "the password is ", ", so there"
-	for _, s := range spellings() {
+	for _, s := range redacttest.Spellings() {
 		for step := 1; step < 4; step++ {
-			t.Run(fmt.Sprintf("%s by %d", s.name, step), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s by %d", s.Name, step), func(t *testing.T) {
 				t.Parallel()
-				text := before + spelled + behind
-				mine, theirs := s.spell(text, step), s.spell("it is "+spelled, step)
+				text := before + redacttest.Spelled + behind
+				mine, theirs := s.Spell(text, step), s.Spell("it is "+redacttest.Spelled, step)
 				rig := onDisk(t)
-				rig.opts.Redactor = redactor(capture.Secret{Name: "ENV", Value: spelled})
+				rig.opts.Redactor = redactor(redact.Secret{Name: "ENV", Value: redacttest.Spelled})
 				up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 					c, err := websocket.Accept(w, r, nil)
 					if err != nil {
@@ -161,21 +118,21 @@ func TestSecretsThatAreSpelledOverASocketAreFound(t *testing.T) {
 				if err != nil || strings.Join(heard, "\n") != strings.Join(theirs, "\n") {
 					t.Errorf("the client heard %q, %v; want what was said", heard, err)
 				}
-				if s := holds([]byte(dumpFolder(t, rig.spool)), spelled); s != "" {
+				if s := holds([]byte(dumpFolder(t, rig.spool)), redacttest.Spelled); s != "" {
 					t.Errorf("staged as %s", s)
 				}
 				run := live.end()
-				if s := holds([]byte(dumpStore(t, rig, run)+dumpFolder(t, rig.spool)+dumpFolder(t, rig.folder)), spelled); s != "" {
+				if s := holds([]byte(dumpStore(t, rig, run)+dumpFolder(t, rig.spool)+dumpFolder(t, rig.folder)), redacttest.Spelled); s != "" {
 					t.Errorf("stored as %s", s)
 				}
-				checkTranscript(t, rig, run, s, mine, theirs, before+"{redacted:ENV}"+behind, "it is {redacted:ENV}")
+				checkTranscript(t, rig, run, &s, mine, theirs, before+"{redacted:ENV}"+behind, "it is {redacted:ENV}")
 
 				again := rig.replay(run)
 				heard, err = play(again.url, mine)
-				if got := meaning(s.says, heard); err != nil || got != "it is {redacted:ENV}" {
+				if got := meaning(s.Says, heard); err != nil || got != "it is {redacted:ENV}" {
 					t.Errorf("the replay says %q, %v", got, err)
 				}
-				if s := holds([]byte(dumpFolder(t, rig.spool)), spelled); s != "" {
+				if s := holds([]byte(dumpFolder(t, rig.spool)), redacttest.Spelled); s != "" {
 					t.Errorf("staged in a replay as %s", s)
 				}
 				again.end()
@@ -183,7 +140,7 @@ func TestSecretsThatAreSpelledOverASocketAreFound(t *testing.T) {
 					t.Errorf("the replay = %v, %v; want no divergence", r.Value(), err)
 				}
 				other := rig.replay(run)
-				heard, _ = play(other.url, s.spell(strings.Replace(text, "letters", "numbers", 1), step))
+				heard, _ = play(other.url, s.Spell(strings.Replace(text, "letters", "numbers", 1), step))
 				other.end()
 				if r, err := other.p.ReplayReport(t.Context(), rig.store); err != nil || r.Total == 0 || len(heard) > 0 {
 					t.Errorf("another text: heard %q, %v, %v; want a divergence and no answer", heard, r.Value(), err)
@@ -194,7 +151,7 @@ func TestSecretsThatAreSpelledOverASocketAreFound(t *testing.T) {
 }
 
 // checkTranscript checks the recorded messages of a socket.
-func checkTranscript(t *testing.T, rig *rig, run ledger.RunID, s spelling, mine, theirs []string, meant, meantBack string) {
+func checkTranscript(t *testing.T, rig *rig, run ledger.RunID, s *redacttest.Spelling, mine, theirs []string, meant, meantBack string) {
 	t.Helper()
 	var out, in []string
 	var last int64
@@ -226,7 +183,7 @@ func checkTranscript(t *testing.T, rig *rig, run ledger.RunID, s spelling, mine,
 		}
 		*list = append(*list, b)
 	}
-	if got, back := meaning(s.says, out), meaning(s.says, in); got != meant || back != meantBack {
+	if got, back := meaning(s.Says, out), meaning(s.Says, in); got != meant || back != meantBack {
 		t.Errorf("the record says %q and %q, want %q and %q", got, back, meant, meantBack)
 	}
 }
@@ -236,11 +193,11 @@ func checkTranscript(t *testing.T, rig *rig, run ledger.RunID, s spelling, mine,
 // nevertheless. What says all of something never waits.
 func TestSocketMessagesWaitOnlySoLong(t *testing.T) {
 	t.Parallel()
-	text := func(s string) string { return `{"text":` + quoted(s) + `}` }
+	text := func(s string) string { return `{"text":` + redacttest.Quoted(s) + `}` }
 	delta := func(s string) string {
-		return `{"type":"response.output_text.delta","item_id":"a","delta":` + quoted(s) + `}`
+		return `{"type":"response.output_text.delta","item_id":"a","delta":` + redacttest.Quoted(s) + `}`
 	}
-	update := func(s string) string { return `{"type":"session.update","text":` + quoted(s) + `}` }
+	update := func(s string) string { return `{"type":"session.update","text":` + redacttest.Quoted(s) + `}` }
 	many := slices.Repeat([]string{`{"n":"x."}`}, 70)
 	for _, test := range []struct {
 		name    string
@@ -276,7 +233,7 @@ func TestSocketMessagesWaitOnlySoLong(t *testing.T) {
 				}
 			})
 			rig := newRig(t)
-			rig.opts.Redactor = redactor(capture.Secret{Name: "ENV", Value: spelled})
+			rig.opts.Redactor = redactor(redact.Secret{Name: "ENV", Value: redacttest.Spelled})
 			live := rig.record(up.URL)
 			c, _, err := websocket.Dial(t.Context(), live.url+"/v1/realtime", nil) //nolint:bodyclose // it is the socket
 			if err != nil {
@@ -284,7 +241,7 @@ func TestSocketMessagesWaitOnlySoLong(t *testing.T) {
 			}
 			defer func() { _ = c.CloseNow() }()
 			// When the answer is here all that was said before has passed.
-			if err := utter(t.Context(), c, slices.Concat([]string{test.message("first. " + spelled[:test.letters])}, test.behind, []string{`"ask"`})); err != nil {
+			if err := utter(t.Context(), c, slices.Concat([]string{test.message("first. " + redacttest.Spelled[:test.letters])}, test.behind, []string{`"ask"`})); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := listen(t.Context(), c, 1); err != nil {
@@ -293,12 +250,12 @@ func TestSocketMessagesWaitOnlySoLong(t *testing.T) {
 			if got := strings.Contains(dumpFolder(t, rig.spool), "first. "); got != test.staged {
 				t.Errorf("the first message is staged: %v, want %v", got, test.staged)
 			}
-			if err := utter(t.Context(), c, []string{test.message(spelled[test.letters:])}); err != nil {
+			if err := utter(t.Context(), c, []string{test.message(redacttest.Spelled[test.letters:])}); err != nil {
 				t.Fatal(err)
 			}
 			_ = c.Close(websocket.StatusNormalClosure, "")
 			run := live.end()
-			if s := dumpStore(t, rig, run); strings.Contains(s, quoted(spelled[test.letters+1:])) && test.message("") != update("") {
+			if s := dumpStore(t, rig, run); strings.Contains(s, redacttest.Quoted(redacttest.Spelled[test.letters+1:])) && test.message("") != update("") {
 				t.Error("the rest of the secret is stored")
 			}
 		})

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reprise-dev/reprise/capture/match"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -67,7 +69,7 @@ type StandingOptions struct {
 	Grace    time.Duration // of requests under way when the proxy stops; 0: ten seconds
 
 	MaxRequest  int64
-	Normalisers []Normaliser
+	Normalisers []match.Normaliser
 	Transport   http.RoundTripper
 	Sockets     Sockets
 
@@ -112,7 +114,7 @@ type Standing struct {
 	ups   []Upstream
 	names map[string]bool
 	hosts map[string]bool
-	red   *Redactor // only makes fingerprints
+	red   *redact.Redactor // only makes fingerprints
 	room  *Room
 
 	mu    sync.Mutex
@@ -166,7 +168,7 @@ func NewStanding(o StandingOptions) (*Standing, error) {
 	if o.Transport == nil {
 		o.Transport = transport() // one for all, so that connections are
 	}
-	s := &Standing{o: o, ups: ups, names: map[string]bool{}, hosts: map[string]bool{"localhost": true}, red: NewRedactor(o.StoreKey, nil), runs: map[group]*standing{}, room: NewRoom(DefaultRoom)}
+	s := &Standing{o: o, ups: ups, names: map[string]bool{}, hosts: map[string]bool{"localhost": true}, red: redact.New(o.StoreKey, nil), runs: map[group]*standing{}, room: NewRoom(DefaultRoom)}
 	for i := range ups {
 		s.names[ups[i].Name] = true
 	}
@@ -264,13 +266,13 @@ func (s *Standing) address(r *http.Request) (upstream, rest string, g group, err
 // credential returns the run of a request that names none.
 func (s *Standing) credential(r *http.Request) group {
 	var prints []string
-	found := func(name, value string, c credential) {
-		if c == longLived && value != "" {
-			prints = append(prints, s.red.fingerprint(name, value))
+	found := func(name, value string, c redact.Credential) {
+		if c == redact.LongLived && value != "" {
+			prints = append(prints, s.red.Fingerprint(name, value))
 		}
 	}
-	_ = s.red.headers(r.Header, nil, found)
-	_ = s.red.query(r.URL.RawQuery, found)
+	_ = s.red.Headers(r.Header, nil, found)
+	_ = s.red.Query(r.URL.RawQuery, found)
 	if len(prints) == 0 {
 		return group{"credential", "none"}
 	}
@@ -320,8 +322,8 @@ func (s *Standing) begin(ctx context.Context, run *standing) {
 	var p *Proxy
 	if err == nil {
 		p, err = New(session, Options{
-			Upstreams: s.ups, Redactor: NewRedactor(s.o.StoreKey, EnvSecrets(s.o.Env)), Normalisers: s.o.Normalisers,
-			Setting: SettingAt(run.begun, ""), MaxRequest: s.o.MaxRequest, Room: s.room, Transport: s.o.Transport, Sockets: s.o.Sockets,
+			Upstreams: s.ups, Redactor: redact.New(s.o.StoreKey, redact.EnvSecrets(s.o.Env)), Normalisers: s.o.Normalisers,
+			Setting: match.SettingAt(run.begun, ""), MaxRequest: s.o.MaxRequest, Room: s.room, Transport: s.o.Transport, Sockets: s.o.Sockets,
 		})
 	}
 	s.mu.Lock()
@@ -345,7 +347,7 @@ func (s *Standing) opening(run *standing) drive.Opening {
 		Engine: Engine, Mode: "record", Title: run.name,
 		Data: canon.Object(
 			canon.M("group", canon.Object(canon.M("by", canon.String(run.by)), canon.M("name", canon.String(run.name)))),
-			canon.M("setting", SettingAt(run.begun, "").Value()),
+			canon.M("setting", match.SettingAt(run.begun, "").Value()),
 			canon.M("sockets", canon.String(string(s.o.Sockets))),
 			canon.M("upstreams", upstreamsValue(s.ups)),
 		),

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
@@ -80,7 +81,7 @@ func (r *rig) surrounded(env []string, command ...string) (capture.RunOptions, *
 	var out bytes.Buffer
 	return capture.RunOptions{
 		Command: command, Env: append(env, "PATH="+os.Getenv("PATH"), "HOME="+os.Getenv("HOME")), Dir: dir, Stdout: &out, Stderr: &out, Config: r.config(),
-		Setting: capture.Setting{Cwd: dir}, ShimCommand: []string{self, "exec-shim"}, CellCommand: []string{self, "cell"},
+		Setting: match.Setting{Cwd: dir}, ShimCommand: []string{self, "exec-shim"}, CellCommand: []string{self, "cell"},
 	}, &out
 }
 
@@ -405,15 +406,54 @@ func TestCommandsWithOtherInput(t *testing.T) {
 	}
 }
 
+// A shim that nothing would go through is refused, whatever else is asked for,
+// and before the program runs: who names a program wants it recorded.
 func TestShimsAreForNamesOfPrograms(t *testing.T) {
 	t.Parallel()
 	rig := newRig(t)
-	for _, name := range []string{"", "..", "a/b", "a b", "$(x)"} {
-		o, _ := rig.surrounded(nil, "true")
-		o.Shims = []string{name}
+	bin := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"text": 0o600, "tool": 0o700} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(bin, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", "..", "a/b", "a b", "$(x)", "no-such-program-anywhere", "text", "folder"} {
+		o, _ := rig.surrounded(nil, "sh", "-c", "echo run > ran")
+		o.Env = append(o.Env, "PATH="+bin+":"+os.Getenv("PATH"))
+		o.Shims = []string{"tool", name}
+		if err := o.Check(); fault.CodeOf(err) != capture.ErrShimName {
+			t.Errorf("Check of a shim for %q = %v, want %v", name, err, capture.ErrShimName)
+		}
 		if _, err := capture.Record(t.Context(), o); fault.CodeOf(err) != capture.ErrShimName {
 			t.Errorf("Record with a shim for %q = %v, want %v", name, err, capture.ErrShimName)
 		}
+		if _, err := os.Stat(filepath.Join(o.Dir, "ran")); err == nil {
+			t.Errorf("Record with a shim for %q ran the program", name)
+		}
+	}
+	for run, err := range rig.store.Runs(t.Context()) {
+		t.Errorf("run %s was opened, %v", run.Run, err)
+	}
+}
+
+// A replay runs no recorded command, so it needs none of them.
+func TestShimmedProgramIsGoneInAReplay(t *testing.T) {
+	t.Parallel()
+	rig := newRig(t)
+	o, out, trace := tooled(t, rig)
+	o.Command = []string{"sh", "-c", "tool ok a"}
+	res := rig.mustRecord(o)
+	said := out.String()
+	if err := os.Remove(filepath.Join(filepath.Dir(trace), "tool")); err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	again := rig.mustReplay(o, capture.ReplayOptions{Run: res.Run})
+	if out.String() != said || again.Report.Verdict != replay.Same {
+		t.Errorf("replay says %s, want %s\n%s", out, said, again.Report.Value())
 	}
 }
 

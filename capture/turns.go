@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/kernel/effect"
+	"github.com/reprise-dev/reprise/kernel/ledger"
 )
 
 // turns is whose turn it is to end in a replay.
@@ -17,21 +18,29 @@ import (
 // answer is there at once, so that another one may be first. So an answer of a
 // model is not ended before those have ended that ended before it then.
 //
+// Nor is it ended before those have begun that had begun by then: an agent may
+// ask beside its main question, such as for a title, and go when that is
+// answered, whether or not it has come to ask the other.
+//
 // That cannot wait for ever: a call that was recorded need not come again. In
-// the record all calls that ended before another one had begun before it ended,
-// so a client that does the same makes them while that one waits. One that does
-// not is left alone from then on, because what it does next is compared with
-// the record anyway: the order decides what a client asks, never what it is
-// answered.
+// the record all calls that are waited for had begun before the one that waits
+// ended, and hung on no end of it, so a client that does the same makes them
+// while that one waits. One that does not is left alone from then on, because
+// what it does next is compared with the record anyway: the order decides what a
+// client asks, never what it is answered.
 type turns struct {
 	patience time.Duration // without a call that begins or ends
 
 	mu      sync.Mutex
 	place   map[*effect.Record]int // among the calls, by their ends
 	ended   []bool
-	next    int // the first that has not ended
-	most    int // calls that were under way at a time
-	waiting int
+	next    int              // the first that has not ended
+	begins  []*effect.Record // in the order in which they began
+	begun   map[*effect.Record]bool
+	first   int                  // the first of begins that has not begun
+	runs    map[ledger.RunID]int // of a branch's history, in their order
+	most    int                  // calls that were under way at a time
+	waiting map[*effect.Record]bool
 	changed chan struct{} // closed when a call begins or ends, or waiting is over
 	left    bool          // the client is left alone
 	gaveUp  bool          // because what was waited for did not come
@@ -53,37 +62,53 @@ const (
 	turnGap = 20 * time.Millisecond
 )
 
-// newTurns returns the order in which calls of models ended, or nil if there
-// is none to keep.
+// newTurns returns the order in which calls of models began and ended, or nil
+// if there is none to keep.
 func newTurns(records []*effect.Record) *turns {
-	var list []*effect.Record
+	ts := &turns{
+		patience: turnPatience, place: map[*effect.Record]int{}, begun: map[*effect.Record]bool{}, waiting: map[*effect.Record]bool{},
+		runs: map[ledger.RunID]int{}, changed: make(chan struct{}),
+	}
+	var ends []*effect.Record
 	for _, r := range records {
-		if r.Kind == KindModel && r.Outcome.N >= 0 && r.Status == effect.OK {
-			list = append(list, r)
+		if _, known := ts.runs[r.Call.Run]; !known {
+			ts.runs[r.Call.Run] = len(ts.runs)
+		}
+		if r.Kind != KindModel || r.Outcome.N < 0 {
+			continue
+		}
+		ts.begins = append(ts.begins, r)
+		if r.Status == effect.OK {
+			ends = append(ends, r)
 		}
 	}
-	ts := &turns{patience: turnPatience, place: make(map[*effect.Record]int, len(list)), ended: make([]bool, len(list)), most: atOnce(list), changed: make(chan struct{})}
-	if ts.most < 2 || ts.most > maxOrdered {
+	if ts.most = ts.atOnce(); ts.most < 2 || ts.most > maxOrdered {
 		return nil
 	}
-	slices.SortFunc(list, func(a, b *effect.Record) int { return cmp.Compare(a.Outcome.N, b.Outcome.N) })
-	for i, r := range list {
+	slices.SortFunc(ends, func(a, b *effect.Record) int { return ts.compare(a.Outcome, b.Outcome) })
+	ts.ended = make([]bool, len(ends))
+	for i, r := range ends {
 		ts.place[r] = i
 	}
 	return ts
 }
 
+// compare says which of two entries of a history stands first.
+func (ts *turns) compare(a, b ledger.Ref) int {
+	return cmp.Or(cmp.Compare(ts.runs[a.Run], ts.runs[b.Run]), cmp.Compare(a.N, b.N))
+}
+
 // atOnce returns how many calls were under way at a time.
-func atOnce(list []*effect.Record) (most int) {
+func (ts *turns) atOnce() (most int) {
 	type edge struct {
-		n  int64
+		at ledger.Ref
 		by int
 	}
-	edges := make([]edge, 0, 2*len(list))
-	for _, r := range list {
-		edges = append(edges, edge{r.Call.N, 1}, edge{r.Outcome.N, -1})
+	edges := make([]edge, 0, 2*len(ts.begins))
+	for _, r := range ts.begins {
+		edges = append(edges, edge{r.Call, 1}, edge{r.Outcome, -1})
 	}
-	slices.SortFunc(edges, func(a, b edge) int { return cmp.Compare(a.n, b.n) })
+	slices.SortFunc(edges, func(a, b edge) int { return ts.compare(a.at, b.at) })
 	now := 0
 	for _, e := range edges {
 		now += e.by
@@ -105,11 +130,15 @@ func (ts *turns) begin(r *effect.Record) (end func()) {
 	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
+	ts.begun[r] = true
+	for ts.first < len(ts.begins) && ts.begun[ts.begins[ts.first]] {
+		ts.first++
+	}
+	ts.moved()
 	at, ok := ts.place[r]
 	if !ok {
 		return func() {}
 	}
-	ts.moved()
 	return func() {
 		ts.mu.Lock()
 		defer ts.mu.Unlock()
@@ -132,22 +161,38 @@ func (ts *turns) leave() {
 	ts.moved()
 }
 
-// await returns when all calls have ended that ended before this one did, or
-// when the client is left alone.
+// is reports whether all calls have ended that ended before r did, and all have
+// begun that began before. Lock held.
+func (ts *turns) is(r *effect.Record) bool {
+	return ts.next >= ts.place[r] && (ts.first == len(ts.begins) || ts.compare(ts.begins[ts.first].Call, r.Outcome) > 0)
+}
+
+// stuck returns how many wait whose turn it is not. Others are about to go on. Lock
+// held.
+func (ts *turns) stuck() (n int) {
+	for r := range ts.waiting {
+		if !ts.is(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// await returns when it is the turn of this call to end, or when the client is
+// left alone.
 func (ts *turns) await(ctx context.Context, r *effect.Record) {
 	if ts == nil || r == nil {
 		return
 	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	at, ok := ts.place[r]
-	if !ok || ts.next >= at {
+	if _, ok := ts.place[r]; !ok || ts.is(r) {
 		return
 	}
-	ts.waiting++
-	defer func() { ts.waiting-- }()
-	for ts.next < at && !ts.left && ctx.Err() == nil {
-		if ts.waiting >= ts.most {
+	ts.waiting[r] = true
+	defer delete(ts.waiting, r)
+	for !ts.is(r) && !ts.left && ctx.Err() == nil {
+		if ts.stuck() >= ts.most {
 			// As many wait as ever were under way: no other one will come.
 			ts.left, ts.gaveUp = true, true
 			ts.moved()
@@ -184,8 +229,8 @@ func (ts *turns) wait(ctx context.Context) {
 	}
 }
 
-// kept reports whether calls ended in the recorded order, as far as the client
-// asked what it had asked.
+// kept reports whether calls began and ended in the recorded order, as far as the
+// client asked what it had asked.
 func (ts *turns) kept() bool {
 	if ts == nil {
 		return true

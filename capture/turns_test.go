@@ -1,6 +1,7 @@
 package capture_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/replay"
 )
 
 // crossed records two questions at once of which the first one asked is
@@ -160,6 +162,104 @@ func TestOrderOfFewCallsOnly(t *testing.T) {
 			all.Wait()
 			if got := rig.replay(live.seal()).p.Patience(capture.DefaultGrace); got != c.kept {
 				t.Errorf("kept = %v, want %v", got, c.kept)
+			}
+		})
+	}
+}
+
+// beside records a question and another one beside it that is asked before the
+// first is answered, and answered later. The client may go without waiting for
+// that.
+func beside(t *testing.T, rig *rig, goes bool) ledger.RunID {
+	t.Helper()
+	asked, answered := make(chan struct{}), make(chan struct{})
+	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		if b, _ := io.ReadAll(r.Body); strings.Contains(string(b), "title") {
+			close(asked)
+			select {
+			case <-answered:
+			case <-r.Context().Done():
+				return
+			}
+		} else {
+			<-asked
+		}
+		fmt.Fprint(w, "an answer")
+	})
+	live := rig.record(up.URL)
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	var title sync.WaitGroup
+	title.Go(func() {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, live.url+"/v1/chat/completions", strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"title"}]}`))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		resp, err := client().Do(r)
+		if err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+		}
+		if (err != nil) != goes {
+			t.Errorf("the title: %v", err)
+		}
+	})
+	question(t, live, "main")
+	if goes {
+		leave()
+	} else {
+		close(answered)
+	}
+	title.Wait()
+	return live.end()
+}
+
+// A program that asks for something beside its question may end when the
+// question is answered, before it has come to ask for the rest. In the record it
+// had, so in a replay the answer ends when it has.
+func TestAnswerDoesNotEndBeforeWhatWasAskedBesideIt(t *testing.T) {
+	t.Parallel()
+	for name, goes := range map[string]bool{"answered later": false, "never answered": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rig := newRig(t)
+			again := rig.replay(beside(t, rig, goes))
+			if !again.p.Patience(time.Hour) {
+				t.Fatal("no order is kept")
+			}
+			main := make(chan struct{})
+			go func() {
+				defer close(main)
+				question(t, again, "main")
+			}()
+			select {
+			case <-main:
+				t.Fatal("the question was answered before the title was asked for")
+			case <-time.After(100 * time.Millisecond): // longer only finds more
+			}
+			ctx, leave := context.WithCancel(t.Context())
+			var title sync.WaitGroup
+			title.Go(func() {
+				r, err := http.NewRequestWithContext(ctx, http.MethodPost, again.url+"/v1/chat/completions", strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"title"}]}`))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if resp, err := client().Do(r); err == nil {
+					_ = resp.Body.Close()
+				}
+			})
+			<-main
+			leave()
+			title.Wait()
+			again.end()
+			r, err := again.p.ReplayReport(t.Context(), rig.store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Verdict != replay.Same || !again.p.Kept() {
+				t.Errorf("kept = %v, report %s", again.p.Kept(), r.Value())
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
@@ -20,6 +21,9 @@ type Variable struct {
 	// Suffix is the path that clients put behind the value themselves. It
 	// stands in the provider's address and not in the variable.
 	Suffix string
+	// Tail is the path that the value has behind the provider's address, such as
+	// a version, because clients put none there.
+	Tail string
 	// Only says that the variable is redirected if it is set, and not set if
 	// it is not, because setting it would change what a client does.
 	Only bool
@@ -63,8 +67,8 @@ func Clients() []Client {
 		}, "https://api.anthropic.com"},
 		{"gemini", []Variable{
 			{Name: "GOOGLE_GEMINI_BASE_URL"},
-			{Name: "GOOGLE_HOST"},                 // goose
-			{Name: "GEMINI_API_BASE", Only: true}, // LiteLLM
+			{Name: "GOOGLE_HOST"},                                  // goose
+			{Name: "GEMINI_API_BASE", Tail: "/v1beta", Only: true}, // LiteLLM
 		}, "https://generativelanguage.googleapis.com"},
 		{"mistral", []Variable{{Name: "MISTRAL_BASE_URL", Only: true}, {Name: "MISTRAL_API_BASE", Only: true}}, "https://api.mistral.ai/v1"},
 		{"vertex", []Variable{{Name: "GOOGLE_VERTEX_BASE_URL", Only: true}}, ""},
@@ -175,7 +179,7 @@ func validName(s string) bool {
 		return false
 	}
 	for i := range len(s) {
-		if c := s[i]; !wordByte[c] && c != '.' {
+		if c := s[i]; !redact.IsWord(c) && c != '.' {
 			return false
 		}
 	}
@@ -208,7 +212,7 @@ func (c *Client) plan(environ []string, override *url.URL) (Upstream, []Upstream
 		if err != nil {
 			return main, nil, fault.New(ErrUpstream, "capture.Plan", "%s does not hold an http or https URL", v.Name)
 		}
-		u.Path = strings.TrimSuffix(u.Path, "/") + v.Suffix
+		u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), v.Tail) + v.Suffix
 		switch {
 		case override != nil:
 			main.Vars = append(main.Vars, v)
@@ -249,7 +253,7 @@ func ChildEnv(environ []string, upstreams []Upstream, addr map[string]string, ex
 		u := &upstreams[i]
 		path := strings.TrimSuffix(u.URL.EscapedPath(), "/")
 		for _, v := range u.Vars {
-			p, query := path, ""
+			p, query := strings.TrimSuffix(path, v.Tail)+v.Tail, ""
 			if old := lookup(environ, v.Name); old != "" {
 				// The path and the query stay as the client had them.
 				if o, err := v.address(old); err == nil && o.Host == u.URL.Host {

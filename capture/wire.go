@@ -44,15 +44,6 @@ func isNamed(connection []string, name string) bool {
 	return false
 }
 
-// headerValue returns one recorded header: [name, value], or [name, base64,
-// "base64"] for a value that is no text.
-func headerValue(name, value string) canon.Value {
-	if utf8.ValidString(value) {
-		return canon.Array(canon.String(name), canon.String(value))
-	}
-	return canon.Array(canon.String(strings.ToValidUTF8(name, "\uFFFD")), canon.String(base64.StdEncoding.EncodeToString([]byte(value))), canon.String("base64"))
-}
-
 // addHeaders adds recorded headers to h.
 func addHeaders(h http.Header, recorded canon.Value) error {
 	for _, e := range recorded.Elems() {

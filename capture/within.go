@@ -3,8 +3,10 @@ package capture
 import (
 	"context"
 
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
 
@@ -48,7 +50,7 @@ func RunWithin(ctx context.Context, o RunOptions, in Within) (_ *Inside, err err
 		return nil, err
 	}
 	opts := Options{
-		Upstreams: plan.upstreams, Redactor: NewRedactor(o.StoreKey, append(EnvSecrets(o.Env), o.Secrets...)), Normalisers: o.Normalisers,
+		Upstreams: plan.upstreams, Redactor: redact.New(o.StoreKey, append(redact.EnvSecrets(o.Env), o.Secrets...)), Normalisers: o.Normalisers,
 		Setting: o.Setting, MaxRequest: o.MaxRequest, Transport: o.Transport, Sockets: o.Sockets, AWSKeys: AWSKeys(o.Env), Under: in.Under,
 		Record: in.Record, Replaying: in.Record != nil,
 	}
@@ -107,6 +109,43 @@ type plan struct {
 	upstreams []Upstream
 	redirect  *redirect // nil: variables are enough
 	at        int       // where the program's arguments begin
+}
+
+// Check refuses what could not be run or recorded: a command that is not there,
+// an upstream without an address, a shim for a program that nobody finds. It
+// starts and writes nothing. [Record] and [Replay] check by themselves; this is
+// for who has something to say before them.
+func (o *RunOptions) Check() error {
+	if len(o.Command) == 0 {
+		return fault.New(ErrNoCommand, "capture.Check", "there is no program to run")
+	}
+	if _, err := o.plan(); err != nil {
+		return err
+	}
+	return o.checkAround()
+}
+
+// checkAround refuses what cannot stand around a child that is recorded. A
+// replay has its own from its record.
+func (o *RunOptions) checkAround() error {
+	if _, err := ParseSockets(string(o.Sockets)); err != nil {
+		return err
+	}
+	if err := checkPatterns(o.Intercept); err != nil {
+		return err
+	}
+	if len(o.Shims) == 0 {
+		return nil
+	}
+	if err := checkShims(o.Shims, o.ShimCommand); err != nil {
+		return err
+	}
+	for _, name := range o.Shims {
+		if _, err := lookPath(name, lookup(o.Env, "PATH")); err != nil {
+			return fault.New(ErrShimName, "capture.Check", "%q is not found in PATH, so that nothing of it would be recorded", name)
+		}
+	}
+	return nil
 }
 
 func (o *RunOptions) plan() (p plan, err error) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -48,7 +49,7 @@ func TestProgramsWithinARun(t *testing.T) {
 	a, effects := newAgent(t)
 	ctx := t.Context()
 	rec, err := drive.Open(ctx, a.config(), drive.Opening{
-		Engine: "test", Mode: "run", Data: canon.Object(canon.M(capture.RulesMember, capture.RuleIDs(capture.Normalisers()))),
+		Engine: "test", Mode: "run", Data: canon.Object(canon.M(match.RulesMember, match.RuleIDs(match.Normalisers()))),
 	})
 	if err != nil {
 		t.Fatal(err)

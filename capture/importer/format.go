@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
@@ -41,8 +41,8 @@ type tape struct {
 	format    string // with its version, such as go-vcr/2
 	exchanges []exchange
 	turns     []turn
-	secrets   []capture.Secret // that a file of messages names as such
-	unread    []string         // members that were passed over, sorted
+	secrets   []redact.Secret // that a file of messages names as such
+	unread    []string        // members that were passed over, sorted
 }
 
 // format is one family of recordings. To read another, add it to formats.

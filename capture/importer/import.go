@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/fault"
@@ -65,10 +66,10 @@ func (t *tape) put(ctx context.Context, cfg drive.Config, b []byte, name string,
 	}
 	rules := o.Normalisers
 	if rules == nil {
-		rules = capture.Normalisers()
+		rules = match.Normalisers()
 	}
 	s, err := drive.Open(ctx, cfg, drive.Opening{
-		Engine: capture.Engine, Mode: Mode, Title: text(name), Data: res.opened(name, len(b)).With(capture.RulesMember, capture.RuleIDs(rules)),
+		Engine: capture.Engine, Mode: Mode, Title: text(name), Data: res.opened(name, len(b)).With(match.RulesMember, match.RuleIDs(rules)),
 		Lazy: true, // the file is still there: only the seal needs to be durable
 	})
 	if err != nil {

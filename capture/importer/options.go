@@ -6,6 +6,8 @@ import (
 	"io/fs"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
@@ -26,9 +28,9 @@ type Options struct {
 	// Redactor takes secrets out; nil is one that knows no secret. With the key
 	// of the store a replay asks for the credential that the file holds; with
 	// another one it cannot compare them, answers any and remarks it.
-	Redactor *capture.Redactor
+	Redactor *redact.Redactor
 	// Normalisers are the rules of the match key; nil is the built-in ones.
-	Normalisers []capture.Normaliser
+	Normalisers []match.Normaliser
 	// Upstreams are names for addresses. An address that is not among them has
 	// the name of the provider whose public address it is, or else its host.
 	Upstreams []capture.Upstream
@@ -42,7 +44,7 @@ func (o Options) withDefaults() Options {
 		o.MaxExchanges = 100_000
 	}
 	if o.Redactor == nil {
-		o.Redactor = capture.NewRedactor([32]byte{}, nil)
+		o.Redactor = redact.New([32]byte{}, nil)
 	}
 	return o
 }

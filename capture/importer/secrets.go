@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/kernel/fault"
 )
 
@@ -37,7 +37,7 @@ const maxLabelled = 500
 // labelled finds the secrets that a file names.
 type labelled struct {
 	names map[string]string
-	found []capture.Secret
+	found []redact.Secret
 	seen  map[string]bool
 }
 
@@ -127,5 +127,5 @@ func (l *labelled) secret(label, s string) {
 		return
 	}
 	l.seen[s] = true
-	l.found = append(l.found, capture.Secret{Name: label, Value: s})
+	l.found = append(l.found, redact.Secret{Name: label, Value: s})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/kernel/budget"
@@ -159,7 +160,7 @@ func (t *turn) count(calls, events *int, evidence map[string]int) {
 // teller records turns in a session.
 type teller struct {
 	s   *drive.Session
-	red *capture.Redactor
+	red *redact.Redactor
 }
 
 // file records the file itself: what the readers pass over stays provable.

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/reprise-dev/reprise/internal/cli"
@@ -24,6 +25,11 @@ func main() {
 			// is no longer used: beyond this much it is collected as it comes.
 			debug.SetMemoryLimit(memory)
 		}
+	}
+	if os.Getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) == 1 {
+		// Who waits for the disk keeps the only turn for as long, and nobody
+		// adds to what the next commit shares.
+		runtime.GOMAXPROCS(2)
 	}
 	os.Exit(cli.Run(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ()...))
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
 	"github.com/reprise-dev/reprise/internal/insight"
 	"github.com/reprise-dev/reprise/internal/regress"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -201,9 +202,9 @@ func (s *opened) storeKey(ctx context.Context) ([32]byte, error) {
 	return capture.StoreKey(ctx, s, s.a.rand)
 }
 
-// runOptions returns what record, replay and branch have in common.
-func (s *opened) runOptions(ctx context.Context, agent, upstreams []string) (capture.RunOptions, error) {
-	a := s.a
+// runOptions returns what record, replay and branch have in common, without
+// what [opened.complete] takes from the store.
+func (a *app) runOptions(agent, upstreams []string) (capture.RunOptions, error) {
 	o := capture.RunOptions{
 		Command: agent, Env: a.env, Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr, Upstreams: upstreams,
 	}
@@ -215,22 +216,39 @@ func (s *opened) runOptions(ctx context.Context, agent, upstreams []string) (cap
 		return o, err
 	}
 	o.ShimCommand, o.CellCommand = []string{exe, execShimName}, []string{exe, cellName}
-	k, err := a.openKeys()
-	if err != nil {
-		return o, err
-	}
-	if o.Config, err = s.config(k); err != nil {
-		return o, err
-	}
-	if o.StoreKey, err = s.storeKey(ctx); err != nil {
-		return o, err
-	}
 	cwd, err := os.Getwd()
 	if err != nil {
 		return o, fault.Wrap(ErrFile, "cli.record", err, "the working folder")
 	}
-	o.Setting = capture.SettingAt(a.now(), cwd)
+	o.Setting = match.SettingAt(a.now(), cwd)
 	return o, nil
+}
+
+// complete adds where a run is written and what signs it.
+func (s *opened) complete(ctx context.Context, o *capture.RunOptions) error {
+	k, err := s.a.openKeys()
+	if err != nil {
+		return err
+	}
+	if o.Config, err = s.config(k); err != nil {
+		return err
+	}
+	o.StoreKey, err = s.storeKey(ctx)
+	return err
+}
+
+// again returns what a recorded run runs again with. What cannot be run is
+// refused.
+func (s *opened) again(ctx context.Context, r *insight.Run, agent, upstreams []string) (capture.RunOptions, error) {
+	o, err := s.a.runOptions(agent, upstreamsOf(r, upstreams...))
+	if err != nil {
+		return o, err
+	}
+	if err := o.Check(); err != nil {
+		return o, err
+	}
+	o.Title = r.Title
+	return o, s.complete(ctx, &o)
 }
 
 // typed returns a command as it can be typed again: this program itself by the
@@ -256,9 +274,20 @@ func (a *app) signals() (list <-chan os.Signal, stop func()) {
 }
 
 func (a *app) record(ctx context.Context, agent, upstreams, rules []string, title string, sockets capture.Sockets, f *around) error {
-	list, err := capture.Select(rules)
+	list, err := match.Select(rules)
 	if err != nil {
 		return err
+	}
+	o, err := a.runOptions(agent, upstreams)
+	if err != nil {
+		return err
+	}
+	o.Title, o.Sockets, o.Normalisers = title, sockets, list
+	if err := f.apply(&o); err != nil {
+		return err
+	}
+	if err := o.Check(); err != nil {
+		return a.recordFailed(err) // before a store is made or a word is said
 	}
 	ctx = context.WithoutCancel(ctx) // the agent decides when it ends
 	s, err := a.openNew(ctx)
@@ -266,12 +295,7 @@ func (a *app) record(ctx context.Context, agent, upstreams, rules []string, titl
 		return err
 	}
 	defer s.Close()
-	o, err := s.runOptions(ctx, agent, upstreams)
-	if err != nil {
-		return err
-	}
-	o.Title, o.Sockets, o.Normalisers = title, sockets, list
-	if err := f.apply(&o); err != nil {
+	if err := s.complete(ctx, &o); err != nil {
 		return err
 	}
 	signals, stop := a.signals()
@@ -440,11 +464,10 @@ func (a *app) replay(ctx context.Context, name string, agent []string, o capture
 	if err != nil {
 		return err
 	}
-	ro, err := s.runOptions(ctx, agent, upstreamsOf(&r))
+	ro, err := s.again(ctx, &r, agent, nil)
 	if err != nil {
 		return err
 	}
-	ro.Title = r.Title
 	signals, stop := a.signals()
 	ro.Signals = signals
 	defer stop()
@@ -504,11 +527,10 @@ func (a *app) branch(ctx context.Context, at string, agent, upstreams []string, 
 	if n >= r.At.Count {
 		return fault.New(ErrUsage, "cli.branch", "run %s has %d entries, so there is no entry %d", short(r.Run), r.At.Count, n)
 	}
-	ro, err := s.runOptions(ctx, agent, upstreamsOf(&r, upstreams...))
+	ro, err := s.again(ctx, &r, agent, upstreams)
 	if err != nil {
 		return err
 	}
-	ro.Title = r.Title
 	signals, stop := a.signals()
 	ro.Signals = signals
 	defer stop()

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/capture/importer"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/archive"
 	"github.com/reprise-dev/reprise/kernel/bundle"
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -303,7 +303,7 @@ func (s *opened) importCassette(ctx context.Context, t *taken, f *os.File) {
 		return
 	}
 	res, err := importer.Import(ctx, cfg, f, filepath.Base(t.file), importer.Options{
-		Redactor: capture.NewRedactor(key, capture.EnvSecrets(s.a.env)),
+		Redactor: redact.New(key, redact.EnvSecrets(s.a.env)),
 		Beside:   os.DirFS(filepath.Dir(t.file)),
 	})
 	if err != nil {

@@ -173,6 +173,8 @@ func (a *app) hint(cmd *cobra.Command, code fault.Code) string {
 		return "port 0 takes a free one, with --listen or, for the recorder, --record-listen"
 	case "capture.no_isolation":
 		return "--hermetic without require goes on, and the report says what was not blocked"
+	case "capture.bad_shim":
+		return "--shim takes the names of programs that are in PATH where " + a.self + " is started, as in git,npm"
 	case "keys.no_signer":
 		return a.self + " keys rotate"
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
@@ -145,8 +147,8 @@ func (s *opened) requestIn(ctx context.Context, file string, f requestFlags, rec
 	if err != nil {
 		return capture.Request{}, fault.Wrap(ErrFile, op, err, "the working folder")
 	}
-	red := capture.NewRedactor(key, capture.EnvSecrets(a.env))
-	return capture.NewRequest(f.upstream, f.method, f.path, body, red, capture.SettingAt(a.now(), cwd))
+	red := redact.New(key, redact.EnvSecrets(a.env))
+	return capture.NewRequest(f.upstream, f.method, f.path, body, red, match.SettingAt(a.now(), cwd))
 }
 
 func or(s, fallback string) string {
@@ -265,21 +267,21 @@ func (a *app) matchRulesCommand() *cobra.Command {
 }
 
 func (a *app) matchRules(ctx context.Context, args []string) error {
-	list, optional := capture.Normalisers(), capture.Optional()
+	list, optional := match.Normalisers(), match.Optional()
 	if len(args) == 1 {
 		s, r, err := a.openSummary(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		defer s.Close()
-		if list, err = capture.RulesOf(r.Open); err != nil {
+		if list, err = match.RulesOf(r.Open); err != nil {
 			return err
 		}
 		optional = nil
 	}
 	var values []canon.Value
 	t := newTable(2, "NORMALISER", "FOR", "WHAT IT LEAVES OUT OF THE KEY")
-	add := func(n *capture.Normaliser, on bool) {
+	add := func(n *match.Normaliser, on bool) {
 		values = append(values, canon.Object(
 			canon.M("id", canon.String(n.ID())), canon.M("kind", canon.String(n.Kind)), canon.M("about", canon.String(n.Doc)), canon.M("on", canon.Bool(on)),
 		))

@@ -76,11 +76,23 @@ func (a *app) serve(cmd *cobra.Command, f serveFlags) error {
 	if fs := given(cmd, []string{"record-listen", "upstream", "idle"}); len(fs) > 0 && !f.standing.record {
 		return fault.New(ErrUsage, "cli.serve", "%s needs --record", strings.Join(fs, ", "))
 	}
+	if f.template != "" {
+		if _, err := trajectories.ReadTask(f.template); err != nil {
+			return err // a mistake in it is found now
+		}
+	}
 	ln, err := server.Listen(ctx, f.listen, f.remote)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
+	recording, err := f.standing.open(ctx, a.env, f.remote)
+	if err != nil {
+		return err
+	}
+	if recording != nil {
+		defer recording.Close()
+	}
 	s, err := a.openNew(ctx)
 	if err != nil {
 		return err
@@ -104,7 +116,7 @@ func (a *app) serve(cmd *cobra.Command, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	rec, err := s.standing(ctx, &f)
+	rec, err := s.standing(ctx, &f, recording)
 	if err != nil {
 		return err
 	}
@@ -163,6 +175,5 @@ func (s *opened) serveTrajectories(o *server.Options, f serveFlags) error {
 		return nil
 	}
 	o.Template = func() (*trajectories.Task, error) { return trajectories.ReadTask(f.template) }
-	_, err = o.Template() // a mistake in it is found now
-	return err
+	return nil
 }

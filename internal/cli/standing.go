@@ -28,19 +28,32 @@ func (f *standingFlags) register(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.idle, "idle", capture.DefaultIdle, "with --record: after which an idle run is closed")
 }
 
+// open opens the address that agents are pointed at, or nothing if none was
+// asked for. What serve could not record with is refused first.
+func (f *standingFlags) open(ctx context.Context, environ []string, remote bool) (net.Listener, error) {
+	if !f.record {
+		return nil, nil
+	}
+	if f.idle <= 0 {
+		return nil, fault.New(ErrUsage, "cli.serve", "--idle is a time, as in 5m")
+	}
+	if _, err := capture.Plan(environ, f.upstreams); err != nil {
+		return nil, err
+	}
+	return server.Listen(ctx, f.listen, remote)
+}
+
 // recorder is a standing proxy and where it listens.
 type recorder struct {
 	*capture.Standing
 	ln net.Listener
 }
 
-// standing opens the recorder of serve, or nothing if none was asked for.
-func (s *opened) standing(ctx context.Context, f *serveFlags) (*recorder, error) {
-	if !f.standing.record {
+// standing opens the recorder of serve behind a listener, or nothing if there
+// is none.
+func (s *opened) standing(ctx context.Context, f *serveFlags, ln net.Listener) (*recorder, error) {
+	if ln == nil {
 		return nil, nil
-	}
-	if f.standing.idle <= 0 {
-		return nil, fault.New(ErrUsage, "cli.serve", "--idle is a time, as in 5m")
 	}
 	a := s.a
 	k, err := a.openKeys()
@@ -55,10 +68,6 @@ func (s *opened) standing(ctx context.Context, f *serveFlags) (*recorder, error)
 		return nil, err
 	}
 	st, err := capture.NewStanding(o)
-	if err != nil {
-		return nil, err
-	}
-	ln, err := server.Listen(ctx, f.standing.listen, f.remote)
 	if err != nil {
 		return nil, err
 	}

@@ -220,7 +220,10 @@ func (s *opened) recoverRuns(ctx context.Context) error {
 	}
 	runs, err := drive.Recover(ctx, cfg)
 	for _, r := range runs {
-		s.a.sayf("%s the recorder of run %s was killed; its open calls are closed as interrupted\n", s.a.err.warn("recovered:"), short(r))
+		s.a.sayf("%s the recorder of run %s was killed; its open calls are closed as interrupted\n", s.a.err.warn("recovered:"), short(r.Run))
+		if r.Lost != nil {
+			s.a.sayf("%s %s: %s\n", s.a.err.bad("lost:"), fault.CodeOf(r.Lost), clean(fault.Text(r.Lost)))
+		}
 	}
 	return err
 }

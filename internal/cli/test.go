@@ -18,6 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/engine/trajectory"
 	"github.com/reprise-dev/reprise/internal/archive"
@@ -443,7 +445,7 @@ func otherProof(engine string) string {
 func (t *tester) options(ctx context.Context, s *scratch, agent []string, r *insight.Run, out io.Writer) (capture.RunOptions, error) {
 	o := capture.RunOptions{
 		Command: agent, Env: t.env, Stdout: out, Stderr: out, Upstreams: upstreamsOf(r), Title: r.Title,
-		Setting: capture.SettingAt(t.now(), t.cwd), ShimCommand: []string{t.exe, execShimName}, CellCommand: []string{t.exe, cellName},
+		Setting: match.SettingAt(t.now(), t.cwd), ShimCommand: []string{t.exe, execShimName}, CellCommand: []string{t.exe, cellName},
 	}
 	var err error
 	if o.Config, err = s.config(nil); err != nil {
@@ -482,7 +484,7 @@ func (t *tester) anew(ctx context.Context, c *regress.Case, r *insight.Run, agen
 	if o.StoreKey, err = into.storeKey(ctx); err != nil {
 		return err
 	}
-	if o.Normalisers, err = capture.RulesOf(r.Open); err != nil {
+	if o.Normalisers, err = match.RulesOf(r.Open); err != nil {
 		return err
 	}
 	res, err := capture.Record(ctx, o)
@@ -515,7 +517,7 @@ func (t *tester) anew(ctx context.Context, c *regress.Case, r *insight.Run, agen
 // printed returns the end of what an agent printed, without the secrets that
 // are known: reports go to people who do not have them.
 func (t *tester) printed(key [32]byte, out *tail) string {
-	return capture.NewRedactor(key, capture.EnvSecrets(t.env)).Text(out.String())
+	return redact.New(key, redact.EnvSecrets(t.env)).Text(out.String())
 }
 
 // ErrFailed means that the agent ended otherwise than was recorded while it was

@@ -125,7 +125,7 @@ type said struct {
 func parseSaid(text, b []byte) (said, error) {
 	v, err := canon.Parse(text)
 	if err != nil {
-		return said{}, fault.Wrap(ErrSpool, "drive.Recover", err, "a staged message")
+		return said{}, fault.Wrap(ErrDamaged, "drive.Recover", err, "a staged message")
 	}
 	return said{
 		name: v.Get("name").Str(), data: v.Get("data"),

@@ -7,6 +7,8 @@ import (
 
 	"github.com/reprise-dev/reprise/internal/entrycode"
 	"github.com/reprise-dev/reprise/kernel/blob"
+	"github.com/reprise-dev/reprise/kernel/canon"
+	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 )
 
@@ -75,6 +77,7 @@ type pending struct {
 	first   int64
 	entries []ledger.Entry
 	chunks  []blob.Chunk
+	torn    bool // it cannot be read
 }
 
 func parsePending(run ledger.RunID, first int64, text []byte) (p pending, ok bool) {
@@ -99,7 +102,8 @@ func parsePending(run ledger.RunID, first int64, text []byte) (p pending, ok boo
 }
 
 // reclaim appends the entries that a killed process had staged and that are
-// not in the ledger.
+// not in the ledger. If some of them cannot be used it appends those before
+// them, sets the staged files aside, and gives [ErrDamaged].
 func reclaim(ctx context.Context, cfg Config, lease ledger.Lease) error {
 	at, err := cfg.Store.At(ctx, lease.Run)
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -108,25 +112,71 @@ func reclaim(ctx context.Context, cfg Config, lease ledger.Lease) error {
 	if err != nil {
 		return err
 	}
-	list, err := readPending(cfg.Spool, lease.Run, at.Count)
+	list, damage, err := readPending(cfg.Spool, lease.Run, at.Count)
 	if err != nil {
 		return err
 	}
 	b := ledger.Batch{Lease: lease, At: at}
+	whole, err := join(ctx, cfg.Store, &b, list)
+	if err != nil {
+		return err
+	}
+	if len(b.Entries) > 0 {
+		if err := cfg.Store.Append(ctx, &b); err != nil {
+			return err
+		}
+	}
+	if !whole {
+		damage = fault.New(ErrDamaged, "drive.Resume", "the staged entries of run %s from %d on cannot be read", lease.Run, at.Count+int64(len(b.Entries)))
+	}
+	if damage == nil {
+		return nil
+	}
+	return aside(cfg.Spool, lease.Run, damage)
+}
+
+// join adds to a batch the staged entries that follow its place, and reports
+// whether those are all that were staged. What stands behind an entry that
+// cannot be read does not follow.
+func join(ctx context.Context, store Store, b *ledger.Batch, list []pending) (whole bool, err error) {
+	at := b.At
+	lost := int64(-1)
+	c := checker{store: store, keys: map[string][32]byte{}, chunks: map[canon.Digest][]byte{}}
 	for _, p := range list {
+		if p.torn {
+			lost = max(lost, p.first)
+			continue
+		}
+		chunks, err := c.take(ctx, p.chunks)
+		if err != nil {
+			return false, err
+		}
+		b.Chunks = append(b.Chunks, chunks...)
 		for i := range p.entries {
 			e := &p.entries[i]
-			h, err := ledger.ParseHeader(e.Header)
-			if p.first+int64(i) != at.Count || err != nil || h.N != at.Count || h.Prev != at.Last || ledger.ID(e.Header) != e.ID {
-				continue // it is there, or what it stands behind is lost
+			if p.first+int64(i) < at.Count {
+				continue // it is there
+			}
+			ok, err := c.follows(ctx, at, e)
+			if err != nil {
+				return false, err
+			}
+			if !ok {
+				lost = max(lost, p.first+int64(i))
+				continue
 			}
 			b.Entries = append(b.Entries, *e)
 			at = ledger.Position{Count: at.Count + 1, Last: e.ID}
 		}
-		b.Chunks = append(b.Chunks, p.chunks...)
 	}
-	if len(b.Entries) == 0 {
-		return nil
+	return lost < at.Count, nil
+}
+
+// aside sets the staged files of a run aside and adds to the error where.
+func aside(root string, run ledger.RunID, damage error) error {
+	dir, err := setAside(root, run)
+	if err != nil {
+		return fault.Wrap(ErrSpool, "drive.Resume", err, "%s, and the staged files cannot be set aside", fault.Text(damage))
 	}
-	return cfg.Store.Append(ctx, &b)
+	return fault.New(ErrDamaged, "drive.Resume", "%s; the staged files were set aside in %s, the ledger has what could be read, and when it is tried again the run goes on without the rest", fault.Text(damage), dir)
 }

@@ -19,7 +19,9 @@ const ErrSealed fault.Conflict = "drive.run_sealed"
 // Resume goes on with a run that was not sealed. What its process had staged
 // comes into the ledger: entries that were not durable, and calls that were
 // open when it ended are closed as interrupted, with the bytes that came. A run
-// whose writer may still be alive gives [ledger.ErrLeased].
+// whose writer may still be alive gives [ledger.ErrLeased]. One of which not all
+// that was staged can be read gives [ErrDamaged], once: what can be read is kept,
+// and the next Resume goes on with it.
 func Resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Session, error) {
 	lease, err := cfg.Store.Acquire(ctx, run, cfg.Holder, leaseTTL)
 	if err != nil {
@@ -79,6 +81,13 @@ func resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 	if at.Count == 0 {
 		return nil, fault.New(ledger.ErrNotFound, "drive.Resume", "there is no run %s", run)
 	}
+	staged, err := readPartials(cfg.Spool, run, open)
+	if errors.Is(err, ErrDamaged) {
+		err = aside(cfg.Spool, run, err)
+	}
+	if err != nil {
+		return nil, err
+	}
 	s, err := begin(ctx, cfg, run, o, at, tree)
 	if err != nil {
 		return nil, err
@@ -87,10 +96,6 @@ func resume(ctx context.Context, cfg Config, run ledger.RunID, o Opening) (*Sess
 		return nil, errors.Join(err, s.w.close(ctx))
 	}
 	s.seen = seen
-	staged, err := readPartials(cfg.Spool, run, open)
-	if err != nil {
-		return nil, errors.Join(err, s.w.close(ctx))
-	}
 	for _, n := range order {
 		if k, ok := open[n]; ok {
 			if err := s.interrupt(ctx, n, k, staged[n], messages[n]); err != nil {
@@ -154,10 +159,18 @@ func (x *Exchange) refill(p *partial) error {
 	return nil
 }
 
+// Recovered is a run whose process was killed and whose open calls are closed.
+type Recovered struct {
+	Run ledger.RunID
+	// Lost is [ErrDamaged] if not all of what its process had staged could be
+	// read, and says where that is kept; else nil.
+	Lost error
+}
+
 // Recover closes the open calls of every run whose process was killed, and
 // returns those runs. They stay unsealed: nobody knows how they would have
 // gone on. Runs that a live process may still be writing are left alone.
-func Recover(ctx context.Context, cfg Config) ([]ledger.RunID, error) {
+func Recover(ctx context.Context, cfg Config) ([]Recovered, error) {
 	if cfg.Spool == "" {
 		return nil, nil
 	}
@@ -169,24 +182,36 @@ func Recover(ctx context.Context, cfg Config) ([]ledger.RunID, error) {
 		return nil, fault.Wrap(ErrSpool, "drive.Recover", err, "the spool folder")
 	}
 	cfg.Holder += ", recovering" // so that a run of this very process counts as alive
-	var done []ledger.RunID
+	var done []Recovered
 	for _, d := range dirs {
 		run := ledger.RunID(d.Name())
 		if !run.Valid() {
 			continue
 		}
+		r := Recovered{Run: run}
 		s, err := Resume(ctx, cfg, run, Opening{})
+		// Damage is found in entries and then in answers.
+		for range 2 {
+			if errors.Is(err, ErrDamaged) {
+				r.Lost = errors.Join(r.Lost, err)
+				s, err = Resume(ctx, cfg, run, Opening{})
+			}
+		}
+		gone := false
 		switch {
 		case errors.Is(err, ledger.ErrLeased):
 			continue
 		case errors.Is(err, ErrSealed), errors.Is(err, ledger.ErrNotFound):
+			gone = true
 			err = (&spool{dir: cfg.Spool + string(os.PathSeparator) + string(run)}).close()
 		case err == nil:
-			done = append(done, run)
 			err = s.Close(ctx)
 		}
 		if err != nil {
-			return done, err
+			return done, errors.Join(r.Lost, err)
+		}
+		if !gone || r.Lost != nil {
+			done = append(done, r)
 		}
 	}
 	return done, nil

@@ -190,7 +190,7 @@ func TestKilledRecorderLeavesTheBytesThatCame(t *testing.T) {
 	}
 	clock = clock.Add(time.Minute)
 	done, err := drive.Recover(ctx, other)
-	if err != nil || len(done) != 1 || done[0] != rec.Run() {
+	if err != nil || len(done) != 1 || done[0].Run != rec.Run() {
 		t.Fatalf("Recover = %v, %v; want the run", done, err)
 	}
 	v := verify(t, store, rec.Run())

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"io"
 	"iter"
 	"os"
@@ -25,8 +26,39 @@ type frame struct {
 	message []byte // of a message
 }
 
+// sound reports whether a frame can be used for an answer, as far as one can
+// tell without the others.
+func (f *frame) sound() bool {
+	switch f.kind {
+	case frameHead:
+		_, err := canon.Parse(f.bytes)
+		return err == nil
+	case frameMessage:
+		_, err := parseSaid(f.bytes, f.message)
+		return err == nil
+	default:
+		return true
+	}
+}
+
+// append appends the frame as the spool has it.
+func (f *frame) append(dst []byte) []byte {
+	dst = append(dst, f.kind)
+	dst = binary.AppendUvarint(dst, uint64(f.n)) //nolint:gosec // not negative
+	if f.kind == framePart {
+		dst = binary.AppendUvarint(dst, uint64(f.dt)) //nolint:gosec // as above
+	}
+	dst = append(binary.AppendUvarint(dst, uint64(len(f.bytes))), f.bytes...)
+	if f.kind == frameMessage {
+		dst = append(binary.AppendUvarint(dst, uint64(len(f.message))), f.message...)
+	}
+	return dst
+}
+
 // readSpool yields the frames of a run's spool. A torn last frame of a file is
-// left out: no client saw its end.
+// left out: no client saw its end. A file that cannot be read to its end for
+// another reason gives [ErrDamaged] in the place of the rest, and the next one
+// follows.
 func readSpool(root string, run ledger.RunID) iter.Seq2[frame, error] {
 	return func(yield func(frame, error) bool) {
 		if root == "" {
@@ -43,33 +75,42 @@ func readSpool(root string, run ledger.RunID) iter.Seq2[frame, error] {
 				yield(frame{}, fault.Wrap(ErrSpool, "drive.Recover", err, "the staged answers"))
 				return
 			}
-			more := readFrames(bufio.NewReaderSize(f, 1<<16), func(f frame) bool { return yield(f, nil) })
+			more := true
+			err = readFrames(bufio.NewReaderSize(f, 1<<16), func(f frame) bool {
+				more = yield(f, nil)
+				return more
+			})
 			_ = f.Close()
-			if !more {
+			if !more || err != nil && !yield(frame{}, err) {
 				return
 			}
 		}
 	}
 }
 
-// readFrames yields the frames of one file to its end or to a torn one, and
-// reports whether more are wanted.
-func readFrames(r *bufio.Reader, yield func(frame) bool) bool {
+// readFrames yields the frames of one file to its end or to a torn one, while
+// more are wanted.
+func readFrames(r *bufio.Reader, yield func(frame) bool) error {
 	for {
-		f, ok := readFrame(r)
-		if !ok {
-			return true
+		f, err := readFrame(r)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		if err != nil {
+			return fault.Wrap(ErrDamaged, "drive.Recover", err, "the rest of a staged file cannot be read")
 		}
 		if !yield(f) {
-			return false
+			return nil
 		}
 	}
 }
 
-func readFrame(r *bufio.Reader) (f frame, ok bool) {
-	var err error
+func readFrame(r *bufio.Reader) (f frame, err error) {
 	if f.kind, err = r.ReadByte(); err != nil {
-		return f, false
+		return f, err
+	}
+	if f.kind > frameEntries {
+		return f, fault.New(ErrDamaged, "drive.Recover", "no frame begins with %d", f.kind)
 	}
 	n, err := binary.ReadUvarint(r)
 	var dt uint64
@@ -83,13 +124,16 @@ func readFrame(r *bufio.Reader) (f frame, ok bool) {
 		f.message, err = readSized(r)
 	}
 	f.n, f.dt = int64(n), int64(dt) //nolint:gosec // the writer's entry numbers and nanoseconds
-	return f, err == nil
+	return f, err
 }
 
 func readSized(r *bufio.Reader) ([]byte, error) {
 	size, err := binary.ReadUvarint(r)
-	if err != nil || size > maxFrame {
-		return nil, io.ErrUnexpectedEOF
+	if err != nil {
+		return nil, err
+	}
+	if size > maxFrame {
+		return nil, fault.New(ErrDamaged, "drive.Recover", "a part of %d bytes", size)
 	}
 	b := make([]byte, size)
 	_, err = io.ReadFull(r, b)
@@ -123,7 +167,7 @@ func readPartials(root string, run ledger.RunID, calls map[int64]effect.Key) (ma
 		case f.kind == frameHead:
 			v, err := canon.Parse(f.bytes)
 			if err != nil {
-				return nil, fault.Wrap(ErrSpool, "drive.Recover", err, "the staged answer to entry %d", f.n)
+				return nil, fault.Wrap(ErrDamaged, "drive.Recover", err, "the staged answer to entry %d", f.n)
 			}
 			out[f.n] = &partial{name: v.Get("name").Str(), typ: v.Get("type").Str(), scope: v.Get("scope").Str(), head: v.Get("head")}
 		case p == nil:
@@ -141,23 +185,29 @@ func readPartials(root string, run ledger.RunID, calls map[int64]effect.Key) (ma
 }
 
 // readPending reads the entries that were staged from number count on, in
-// their order.
-func readPending(root string, run ledger.RunID, count int64) (list []pending, err error) {
+// their order. A frame that cannot be read stands at its place, and says so;
+// rest says that a file could not be read to its end.
+func readPending(root string, run ledger.RunID, count int64) (list []pending, rest, err error) {
 	for f, err := range readSpool(root, run) {
+		if errors.Is(err, ErrDamaged) {
+			rest = err
+			continue
+		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if f.kind != frameEntries {
 			continue
 		}
 		p, ok := parsePending(run, f.n, f.bytes)
 		if !ok {
-			return nil, fault.New(ErrSpool, "drive.Recover", "the staged entries from %d on cannot be read", f.n)
+			p = pending{first: f.n, torn: true}
 		}
-		if f.n+int64(len(p.entries)) > count {
+		// One append stores what one frame has: all of it is there, or nothing.
+		if f.n >= count || f.n+int64(len(p.entries)) > count {
 			list = append(list, p)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b pending) int { return cmp.Compare(a.first, b.first) })
-	return list, nil
+	return list, rest, nil
 }

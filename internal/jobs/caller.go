@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/keys"
@@ -181,7 +182,7 @@ func (c *calls) agent(ctx context.Context, call *effect.Call, under drive.Bounda
 // the agent, so that a replay can make it anew, compare it, and answer it from
 // the journal. It is recorded with the names of its secrets in their places.
 func (c *calls) remote(ctx context.Context, call *effect.Call, t canon.Value, input []byte, under drive.Boundary) (effect.Outcome, error) {
-	shown, err := request(call, t, input, func(name string) string { return capture.StandIn(name) })
+	shown, err := request(call, t, input, func(name string) string { return redact.StandIn(name) })
 	if err != nil {
 		return effect.Outcome{}, err
 	}

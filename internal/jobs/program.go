@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/reprise-dev/reprise/capture"
+	"github.com/reprise-dev/reprise/capture/match"
+	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/engine/job"
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/live"
@@ -81,7 +83,7 @@ func (c *calls) program(ctx context.Context, call *effect.Call, t canon.Value, i
 }
 
 // inherited says what a program gets from the environment of who runs the job.
-func inherited(t canon.Value, environ func(string) string) (note canon.Value, secrets []capture.Secret) {
+func inherited(t canon.Value, environ func(string) string) (note canon.Value, secrets []redact.Secret) {
 	var given []string
 	addresses := canon.Object()
 	for _, e := range t.Get("env_from").Elems() {
@@ -94,7 +96,7 @@ func inherited(t canon.Value, environ func(string) string) (note canon.Value, se
 			addresses = addresses.With(name, canon.String(u.String()))
 		default:
 			given = append(given, name)
-			secrets = append(secrets, capture.Secret{Name: name, Value: v})
+			secrets = append(secrets, redact.Secret{Name: name, Value: v})
 		}
 	}
 	return canon.Object(canon.M("addresses", addresses), canon.M("given", canon.Strings(given))), secrets
@@ -149,14 +151,14 @@ func argvOf(data canon.Value) []string {
 }
 
 // setting returns what the prompts of a program name of its surroundings.
-func (c *calls) setting(dir string) (capture.Setting, error) {
+func (c *calls) setting(dir string) (match.Setting, error) {
 	if dir == "" {
 		var err error
 		if dir, err = os.Getwd(); err != nil {
-			return capture.Setting{}, fault.Wrap(ErrAnswer, "jobs.program", err, "the working folder")
+			return match.Setting{}, fault.Wrap(ErrAnswer, "jobs.program", err, "the working folder")
 		}
 	}
-	return capture.SettingAt(c.r.Config.Now(), dir), nil
+	return match.SettingAt(c.r.Config.Now(), dir), nil
 }
 
 // captured is what the open of a job says for those that match the requests of
@@ -165,7 +167,7 @@ func (r *Runner) captured(agents []job.Agent, data canon.Value) canon.Value {
 	if !slices.ContainsFunc(agents, func(a job.Agent) bool { return a.Transport.Get("kind").Str() == kindExec }) {
 		return data
 	}
-	return data.With(capture.RulesMember, capture.RuleIDs(capture.Normalisers())).With("setting", capture.SettingAt(r.Config.Now(), "").Value())
+	return data.With(match.RulesMember, match.RuleIDs(match.Normalisers())).With("setting", match.SettingAt(r.Config.Now(), "").Value())
 }
 
 // capped takes bytes up to a limit and remembers that there were more.

@@ -39,3 +39,17 @@ var protocols = []protocol{
 // WebSocket: the member dir is in for those of the upstream, and op is text or
 // binary.
 const SocketMessage = "websocket.message"
+
+// LooksJSON reports whether b begins as an object or array of JSON does.
+func LooksJSON(b []byte) bool {
+	for _, c := range b {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+		case '{', '[':
+			return true
+		default:
+			return false
+		}
+	}
+	return false
+}

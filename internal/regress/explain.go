@@ -77,6 +77,11 @@ func (x *explainer) both(ctx context.Context, a, b *exchange) error {
 	if err != nil {
 		return err
 	}
+	if len(where) == 0 && x.d.Kind == replay.Different && a.outcome.N < 0 {
+		x.d.Effect = effectOf(b)
+		x.d.Cause = &replay.Cause{About: "the record ends before it was answered", Origin: replay.FromServer, Entry: -1}
+		return nil
+	}
 	if len(where) == 0 && x.d.Kind == replay.Extra {
 		x.d.Effect, x.d.Cause = effectOf(b), unanswered(a, b)
 		return nil
@@ -112,14 +117,12 @@ func (x *explainer) both(ctx context.Context, a, b *exchange) error {
 // unanswered says why a request got no answer although an equal one is
 // recorded.
 func unanswered(a, b *exchange) *replay.Cause {
-	c := &replay.Cause{About: "the record ends before it was answered", Origin: replay.FromAgent, Entry: -1}
+	c := &replay.Cause{About: "the agent asks for it more often than was recorded", Origin: replay.FromAgent, Entry: -1}
 	switch {
 	case a.cred.Get("key").Str() == b.cred.Get("key").Str() && !a.cred.IsZero() && !b.cred.IsZero() && !a.cred.Equal(b.cred):
 		c.About, c.Origin = "the request is the recorded one, but it was recorded with another credential", replay.FromCaller
 	case a.evidence:
 		c.About, c.Origin = "the recording was imported from what does not hold the answer as it was sent, so it answers nothing", replay.FromServer
-	case a.outcome.N >= 0:
-		c.About = "the agent asks for it more often than was recorded"
 	}
 	return c
 }

@@ -204,8 +204,11 @@ func SidesOf(ctx context.Context, store drive.Store, r *replay.Report) (*Sides, 
 		then = d.Nearest
 	}
 	var err error
-	if out.Left, err = text(ctx, store, orRun(d.Run, r.Run), then); err == nil {
-		out.Right, err = text(ctx, store, orRun(d.NowRun, r.Other), d.Now)
+	if out.Left, err = text(ctx, store, orRun(d.Run, r.Run), then, d.What); err == nil {
+		out.Right, err = text(ctx, store, orRun(d.NowRun, r.Other), d.Now, d.What)
+	}
+	if err == nil && out.Left == "" && out.Right == "" {
+		return nil, nil
 	}
 	if errors.Is(err, ledger.ErrAbsent) || fault.ClassOf(err) == fault.ClassNotFound {
 		return nil, nil
@@ -220,13 +223,14 @@ func orRun(run, fallback ledger.RunID) ledger.RunID {
 	return fallback
 }
 
-// text returns the content of an entry, JSON with line breaks.
-func text(ctx context.Context, store drive.Store, run ledger.RunID, n int64) (string, error) {
+// text returns the content of an entry, JSON with line breaks. A call is no
+// answer: where an outcome is wanted and there is none, there is no text.
+func text(ctx context.Context, store drive.Store, run ledger.RunID, n int64, what string) (string, error) {
 	if n < 0 || run == "" {
 		return "", nil
 	}
 	d, err := insight.Load(ctx, drive.NewReader(store, run), n)
-	if err != nil || len(d.Parts) == 0 {
+	if err != nil || len(d.Parts) == 0 || what == "outcome" && d.Kind == ledger.KindCall {
 		return "", err
 	}
 	p := &d.Parts[0]

@@ -1,0 +1,33 @@
+package redact
+
+// detectors find secrets that nobody named, by their labels.
+var detectors = []*Pattern{
+	{Name: "api-key", Text: "sk-proj-", class: classOf(alnum + "-_"), need: 20, Alone: true},
+	{Name: "api-key", Text: "sk-ant-", class: classOf(alnum + "-_"), need: 20, Alone: true},
+	{Name: "api-key", Text: "sk-or-v1-", class: classOf(alnum), need: 20, Alone: true},
+	{Name: "api-key", Text: "sk-", class: classOf(alnum + "-_"), need: 32, digit: true, Alone: true},
+	{Name: "api-key", Text: "sk_live_", class: classOf(alnum), need: 16, Alone: true},
+	{Name: "api-key", Text: "rk_live_", class: classOf(alnum), need: 16, Alone: true},
+	{Name: "api-key", Text: "gsk_", class: classOf(alnum), need: 40, Alone: true},
+	{Name: "api-key", Text: "hf_", class: classOf(alnum), need: 34, Alone: true},
+	{Name: "api-key", Text: "npm_", class: classOf(alnum), need: 36, Alone: true},
+	{Name: "google-key", Text: "AIza", class: classOf(alnum + "-_"), need: 35, Alone: true},
+	{Name: "aws-key", Text: "AKIA", class: classOf("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"), need: 16, Alone: true},
+	{Name: "aws-key", Text: "ASIA", class: classOf("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"), need: 16, Alone: true},
+	{Name: "github-token", Text: "ghp_", class: classOf(alnum), need: 36, Alone: true},
+	{Name: "github-token", Text: "gho_", class: classOf(alnum), need: 36, Alone: true},
+	{Name: "github-token", Text: "ghu_", class: classOf(alnum), need: 36, Alone: true},
+	{Name: "github-token", Text: "ghs_", class: classOf(alnum), need: 36, Alone: true},
+	{Name: "github-token", Text: "ghr_", class: classOf(alnum), need: 36, Alone: true},
+	{Name: "github-token", Text: "github_pat_", class: classOf(alnum + "_"), need: 22, Alone: true},
+	{Name: "gitlab-token", Text: "glpat-", class: classOf(alnum + "-_"), need: 20, Alone: true},
+	{Name: "slack-token", Text: "xoxb-", class: classOf(alnum + "-"), need: 10, Alone: true},
+	{Name: "slack-token", Text: "xoxp-", class: classOf(alnum + "-"), need: 10, Alone: true},
+	{Name: "slack-token", Text: "xoxa-", class: classOf(alnum + "-"), need: 10, Alone: true},
+	{Name: "slack-token", Text: "xoxr-", class: classOf(alnum + "-"), need: 10, Alone: true},
+	{Name: "slack-token", Text: "xoxs-", class: classOf(alnum + "-"), need: 10, Alone: true},
+	{Name: "bearer", Text: "Bearer ", keep: 7, class: classOf(alnum + "-._~+/="), need: 20, digit: true, Alone: true},
+	{Name: "bearer", Text: "bearer ", keep: 7, class: classOf(alnum + "-._~+/="), need: 20, digit: true, Alone: true},
+	{Name: "private-key", Text: "-----BEGIN ", label: "PRIVATE KEY-----", end: "PRIVATE KEY-----"},
+	{Name: "private-key", Text: "-----BEGIN ", label: "PRIVATE KEY BLOCK-----", end: "PRIVATE KEY BLOCK-----"},
+}
