@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -116,6 +117,43 @@ func TestOneChangedCharacterIsExactlyOneMiss(t *testing.T) {
 			d := report.Divergences[0]
 			if d.Kind != replay.Extra || len(d.Where) != 1 || d.Where[0].Pointer != "/messages/1/content" || d.Nearest != report.Divergences[1].Recorded {
 				t.Errorf("first divergence = %+v, want an extra call that differs from the missing one at /messages/1/content", d)
+			}
+		})
+	}
+}
+
+// Where all prompts changed, each is compared with the recorded one that it
+// came from, not with the first, and places in arrays are counted: 10 comes
+// after 9.
+func TestNearestIsTheOneThatHasMostInCommon(t *testing.T) {
+	t.Parallel()
+	const most = 11
+	turns := func(changed int) string {
+		list := slices.Repeat([]string{"x"}, most)
+		if changed >= 0 {
+			list[changed] = "another"
+		}
+		return `{"model":"m","messages":["` + strings.Join(list, `","`) + `"]}`
+	}
+	for _, tt := range []struct {
+		name     string
+		recorded []string
+		now      string
+		nearest  int64
+	}{
+		{"the text of one place", []string{prompt(1), prompt(2), prompt(3)}, strings.Replace(prompt(2), "parcel", "parcal", 1), 3},
+		{"the later place", []string{turns(9), turns(10)}, turns(-1), 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t)
+			live := r.record(echoing(t).URL)
+			for _, p := range tt.recorded {
+				askAll(t, live.url, []string{p})
+			}
+			again := r.replay(live.seal())
+			askAll(t, again.url, []string{tt.now})
+			if d := again.report(t).Divergences[0]; d.Nearest != tt.nearest {
+				t.Errorf("nearest is entry %d (%v), want %d", d.Nearest, d.Where, tt.nearest)
 			}
 		})
 	}

@@ -81,7 +81,7 @@ func RequestAt(ctx context.Context, r *drive.Reader, j *Journal, ref ledger.Ref)
 		return Request{}, err
 	}
 	if o.Kind != ledger.KindCall {
-		return Request{}, fault.New(ErrNotACall, op, "entry %d is %s, not a call", ref.N, o.Kind)
+		return Request{}, fault.New(ErrNotACall, op, "entry %d is of the kind %s, not a call", ref.N, o.Kind)
 	}
 	c, k, err := effect.ParseCall(o.Body)
 	if err != nil {
@@ -236,30 +236,6 @@ func (r *Recorded) nearest(ctx context.Context, now *match.Rules, c *effect.Call
 		}
 	}
 	return best, nil
-}
-
-// closer prefers fewer places of difference, and of one place each the text
-// that has more in common: many prompts differ in one string.
-func (n *Nearest) closer(b *Nearest) bool {
-	if len(n.Where) == 1 && len(b.Where) == 1 && n.Where[0].Pointer == b.Where[0].Pointer {
-		return shared(n.Where[0]) > shared(b.Where[0])
-	}
-	return closer(n.Where, b.Where)
-}
-
-// shared returns how many bytes two texts have in common at both ends.
-func shared(d canon.Difference) int {
-	a, b := []byte(d.A.String()), []byte(d.B.String())
-	i := 0
-	for i < len(a) && i < len(b) && a[i] == b[i] {
-		i++
-	}
-	a, b = a[i:], b[i:]
-	k := 0
-	for k < len(a) && k < len(b) && a[len(a)-1-k] == b[len(b)-1-k] {
-		k++
-	}
-	return i + k
 }
 
 func (e *Explanation) say() {

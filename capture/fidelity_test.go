@@ -135,6 +135,12 @@ func TestEventStreamsAreTheSameHoweverTheyAreCut(t *testing.T) {
 // is no divergence.
 func TestProbesAreAnswered(t *testing.T) {
 	t.Parallel()
+	for _, path := range []string{"/", "/api/hello"} {
+		t.Run(path, func(t *testing.T) { probesAreAnswered(t, path) })
+	}
+}
+
+func probesAreAnswered(t *testing.T, path string) {
 	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {
 			w.WriteHeader(http.StatusNotFound)
@@ -142,7 +148,7 @@ func TestProbesAreAnswered(t *testing.T) {
 	})
 	rig := newRig(t)
 	live := rig.record(up.URL)
-	if g := send(t, "HEAD", live.url+"/", ""); g.status != http.StatusNotFound {
+	if g := send(t, "HEAD", live.url+path, ""); g.status != http.StatusNotFound {
 		t.Errorf("live probe = %d, %v; want the upstream's 404", g.status, g.err)
 	}
 	send(t, "POST", live.url+"/v1/messages", `{}`)
@@ -151,7 +157,7 @@ func TestProbesAreAnswered(t *testing.T) {
 		again := rig.replay(run)
 		var got []int
 		for range probes {
-			got = append(got, send(t, "HEAD", again.url+"/", "").status)
+			got = append(got, send(t, "HEAD", again.url+path, "").status)
 		}
 		send(t, "POST", again.url+"/v1/messages", `{}`)
 		again.seal()

@@ -121,7 +121,7 @@ func (j *Journal) Within(path string) []*effect.Record {
 // LeftWithin is [Journal.Within] of those that answered nothing and on which
 // something depends.
 func (j *Journal) LeftWithin(path string) []*effect.Record {
-	return slices.DeleteFunc(under(j.Left(), path), func(r *effect.Record) bool { return r.Name == probeName })
+	return slices.DeleteFunc(under(j.Left(), path), func(r *effect.Record) bool { return isProbeName(r.Name) })
 }
 
 func under(list []*effect.Record, path string) []*effect.Record {
@@ -223,7 +223,7 @@ func (r *Recorded) near(ctx context.Context, rules *match.Rules, path string, c 
 		if err != nil {
 			return nil, err
 		}
-		if best == nil || closer(n.Where, best.Where) {
+		if best == nil || n.closer(best) {
 			best = n
 		}
 	}

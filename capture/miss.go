@@ -1,9 +1,11 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/reprise-dev/reprise/kernel/canon"
@@ -60,13 +62,53 @@ func differences(body canon.Value, c *effect.Call, then, now []byte) []canon.Dif
 	return append(out, replay.Bytes(then, now)...)
 }
 
-// closer reports whether differences a are fewer than b; of as many, those
-// that come later, because requests of one agent share their beginning.
-func closer(a, b []canon.Difference) bool {
-	if len(a) != len(b) {
-		return len(a) < len(b)
+// closer prefers fewer places of difference. Of as many it prefers those that
+// come later, because requests of one agent share their beginning, and of one
+// place each the text that has more in common: many prompts differ in one
+// string.
+func (n *Nearest) closer(b *Nearest) bool {
+	if len(n.Where) != len(b.Where) || len(n.Where) == 0 {
+		return len(n.Where) < len(b.Where)
 	}
-	return len(a) > 0 && a[0].Pointer > b[0].Pointer
+	if c := comparePointers(n.Where[0].Pointer, b.Where[0].Pointer); c != 0 {
+		return c > 0
+	}
+	return len(n.Where) == 1 && shared(n.Where[0]) > shared(b.Where[0])
+}
+
+// comparePointers orders pointers as text, but numbers in them, which are
+// places in arrays, by what they count.
+func comparePointers(a, b string) int {
+	for a != "" && b != "" {
+		var x, y string
+		x, a, _ = strings.Cut(a, "/")
+		y, b, _ = strings.Cut(b, "/")
+		n, errX := strconv.Atoi(x)
+		m, errY := strconv.Atoi(y)
+		c := strings.Compare(x, y)
+		if errX == nil && errY == nil {
+			c = cmp.Compare(n, m)
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// shared returns how many bytes two texts have in common at both ends.
+func shared(d canon.Difference) int {
+	a, b := []byte(d.A.String()), []byte(d.B.String())
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	a, b = a[i:], b[i:]
+	k := 0
+	for k < len(a) && k < len(b) && a[len(a)-1-k] == b[len(b)-1-k] {
+		k++
+	}
+	return i + k
 }
 
 // describe says what differs, for a line of a report.

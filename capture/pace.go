@@ -22,7 +22,7 @@ func ParsePace(s string) (float64, error) {
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
-		return 0, fault.New(ErrPace, "capture.ParsePace", "%q is neither original, none nor a number that is not negative", s)
+		return 0, fault.New(ErrPace, "capture.ParsePace", "%q is no pace: give none, original, or how many times as fast, as in 10", s)
 	}
 	return f, nil
 }

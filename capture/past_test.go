@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/reprise-dev/reprise/capture"
@@ -13,6 +14,7 @@ import (
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/fault"
 	"github.com/reprise-dev/reprise/kernel/ledger"
+	"github.com/reprise-dev/reprise/kernel/replay"
 )
 
 // A past exchange becomes the entries that the proxy would have written, but
@@ -82,7 +84,7 @@ func TestEvidenceIsKeptAndNeverServed(t *testing.T) {
 	r := newRig(t)
 	past := &capture.Past{
 		Method: "GET", URL: &url.URL{Path: "/file"}, Status: 200, Response: []byte("half of it"),
-		Evidence: errLost, Why: "the rest was cut",
+		Evidence: errLost, Why: "the rest was cut", About: canon.Object(canon.M("format", canon.String("a test"))),
 	}
 	taken := r.take(t, "http://127.0.0.1:1", past)
 	o, err := effect.ParseOutcome(taken[2].Body)
@@ -92,6 +94,10 @@ func TestEvidenceIsKeptAndNeverServed(t *testing.T) {
 	again := r.replay(taken[0].Run)
 	if got := send(t, "GET", again.url+"/file", ""); got.status != http.StatusBadGateway || string(got.body) == "half of it" {
 		t.Errorf("replay = %d %s, want 502 and why", got.status, got.body)
+	}
+	report := again.report(t)
+	if d := report.First(); report.Verdict != replay.Diverged || d == nil || d.Nearest != 1 || d.Step != 1 || !strings.Contains(d.Msg, "the rest was cut") {
+		t.Errorf("report = %s, want the call diverged, and why", report.Value())
 	}
 }
 

@@ -9,18 +9,23 @@ import (
 )
 
 // A probe asks whether somebody is there and nothing else, such as the HEAD /
-// of Claude Code. Live it is a call like any other. In a replay one that was
+// of Claude Code and, where it goes through no proxy, its HEAD /api/hello. Live
+// it is a call like any other. In a replay one that was
 // recorded is answered from the record; one that was not is no divergence,
 // because clients probe when they please: it is told that somebody is there.
 // So is one that does not come again.
 
 // isProbe reports whether a request is a probe.
 func isProbe(r *http.Request) bool {
-	return r.Method == http.MethodHead && (r.URL.Path == "/" || r.URL.Path == "") && r.URL.RawQuery == ""
+	return r.Method == http.MethodHead && (r.URL.Path == "" || isProbeName(probeMethod+r.URL.Path)) && r.URL.RawQuery == ""
 }
 
-// probeName is the name of the calls that probes are.
-const probeName = http.MethodHead + " /"
+const probeMethod = http.MethodHead + " "
+
+// isProbeName reports whether calls of that name are probes.
+func isProbeName(name string) bool {
+	return name == probeMethod+"/" || name == probeMethod+"/api/hello"
+}
 
 // EventProbe names the events of probes that were answered without a record.
 const EventProbe = "capture.probe_answered"

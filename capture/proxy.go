@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reprise-dev/reprise/capture/match"
@@ -117,6 +118,7 @@ type Proxy struct {
 	channels map[string]int64 // stdio servers so far, by their commands
 	altered  map[string]int64 // messages of sockets that only normalisers made equal, by these
 	declined map[string]bool  // sockets that were refused once, by upstream, path and who asked
+	refused  atomic.Int64     // requests for sockets
 	conns    []net.Conn       // of shims
 	ended    bool
 	busy     sync.WaitGroup // what is being recorded

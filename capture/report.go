@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/reprise-dev/reprise/internal/drive"
 	"github.com/reprise-dev/reprise/internal/protocol"
+	"github.com/reprise-dev/reprise/kernel/canon"
 	"github.com/reprise-dev/reprise/kernel/effect"
 	"github.com/reprise-dev/reprise/kernel/ledger"
 	"github.com/reprise-dev/reprise/kernel/replay"
@@ -44,9 +46,9 @@ func (p *Proxy) ReplayReport(ctx context.Context, store drive.Store) (*replay.Re
 	c := p.s.Counts()
 	r.Counts = []replay.Count{
 		{Name: "calls", N: c.Calls},
-		{Name: "answered", N: c.Recorded},
+		{Name: "answered", N: c.Recorded - int64(len(seen.evidence))},
 		{Name: "live", N: c.Live},
-		{Name: "missed", N: c.Missed},
+		{Name: "missed", N: c.Missed + int64(len(seen.evidence))},
 		{Name: "tools_answered", N: seen.toolsAnswered},
 		{Name: "commands_answered", N: seen.commands},
 		{Name: "tools_ran_in_agent", N: seen.toolsInAgent()},
@@ -77,8 +79,16 @@ func (p *Proxy) divergences(ctx context.Context, r *replay.Report, seen *ran) (f
 	}
 	rec := p.o.Record
 	places := rec.Journal.step()
+	called := make(map[ledger.Ref]int64, len(places))
+	for was := range places {
+		called[ledger.Ref{Run: was.Outcome.Run, N: was.Outcome.N}] = was.Call.N
+	}
+	for _, d := range seen.evidence {
+		d.Nearest, d.Run = called[ledger.Ref{Run: d.Run, N: d.Nearest}], elsewhere(d.Run, r.Run)
+		found = append(found, d)
+	}
 	for _, left := range rec.Journal.Left() {
-		if left.Name == probeName {
+		if isProbeName(left.Name) {
 			probes++
 			continue
 		}
@@ -114,7 +124,11 @@ func (p *Proxy) remarks(seen *ran, probes int) []string {
 		out = append(out, "the record is not sealed: what came to it after the replay began was not compared")
 	}
 	if probes > 0 {
-		out = append(out, fmt.Sprintf("%d recorded probes (%s) did not come again, which no answer depends on", probes, probeName))
+		what := "recorded probes"
+		if probes == 1 {
+			what = "recorded probe"
+		}
+		out = append(out, fmt.Sprintf("%d %s (%s) did not come again, which no answer depends on", probes, what, http.MethodHead))
 	}
 	if !p.turns.kept() {
 		out = append(out, "calls that were under way at once were not made to end in the recorded order, because the agent did not make those that it had made before")
@@ -181,6 +195,10 @@ type ran struct {
 	norms         []string // one line for each set of normalisers
 	mcpTools      []string
 	results       map[string]string // tool result to the tool's name
+	// evidence are the calls that the record knows of and has no answer for,
+	// because it was imported from what does not hold the bytes; the nearest
+	// entry is that of the recorded outcome.
+	evidence []replay.Divergence
 }
 
 // maxReportBody bounds the request that is searched for tool results.
@@ -221,6 +239,15 @@ func (p *Proxy) readRun(ctx context.Context, store drive.Store) (*ran, error) {
 			if call == nil || o.Body.Get("refs").Get("pin").IsZero() {
 				continue
 			}
+			if IsEvidence(o.Body) {
+				d, err := unproven(call, &o)
+				if err != nil {
+					return nil, err
+				}
+				d.Step = out.steps[n]
+				out.evidence = append(out.evidence, d)
+				continue
+			}
 			if call.Body.Get("kind").Str() == KindExec {
 				out.commands++
 			}
@@ -253,6 +280,26 @@ func (p *Proxy) readRun(ctx context.Context, store drive.Store) (*ran, error) {
 		out.norms = append(out.norms, fmt.Sprintf("%s from their record %s, the first is step %d", differ(n.n), n.ids, n.first))
 	}
 	return out, nil
+}
+
+// IsEvidence reports whether an outcome, of which this is the body, was
+// imported without the bytes that were sent, so that it answers nothing.
+func IsEvidence(outcome canon.Value) bool {
+	return outcome.Get("status").Str() == string(effect.Error) && outcome.Get("data").Has("import")
+}
+
+// unproven returns the divergence that a call is which only evidence stands
+// for.
+func unproven(call, outcome *ledger.Opened) (replay.Divergence, error) {
+	pin, err := ledger.ParseRef(outcome.Body.Get("refs").Get("pin"))
+	if err != nil {
+		return replay.Divergence{}, err
+	}
+	name := call.Body.Get("name").Str()
+	return replay.Divergence{
+		Kind: replay.Extra, What: "call", Name: name, Recorded: -1, Now: call.N, Nearest: pin.N, Run: pin.Run,
+		Msg: fmt.Sprintf("%s is in the record as evidence only, which answers nothing: %s", name, outcome.Body.Get("data").Get("message").Str()),
+	}, nil
 }
 
 // differ counts calls that differ.

@@ -32,6 +32,10 @@ const (
 	ErrNotFound fault.Invalid = "capture.command_not_found"
 	// ErrNotStarted means that the program is there and cannot be started.
 	ErrNotStarted fault.Invalid = "capture.command_not_startable"
+	// ErrNothingRecorded means that the run holds no call, or none that has an
+	// answer, so that a replay of it would prove nothing. Record again, with the
+	// agent pointed at the recorder.
+	ErrNothingRecorded fault.Invalid = "capture.nothing_recorded"
 	// ErrListen means that no loopback address could be listened on.
 	ErrListen fault.Unavailable = "capture.listen_failed"
 )
@@ -116,6 +120,7 @@ type Result struct {
 	Upstreams []Upstream
 	Report    *replay.Report // of a replay
 	Tunnelled []HostCount    // hosts that the forward proxy passed on, unrecorded
+	Refused   int64          // WebSockets that were refused so that the client goes on with HTTP
 	Unused    []ledger.Ref   // of a replay: recorded calls that answered nothing
 }
 
@@ -199,7 +204,7 @@ func run(ctx context.Context, o *RunOptions, r *ReplayOptions) (_ *Result, err e
 	if err := s.Seal(end, how, data, nil); err != nil {
 		return nil, err
 	}
-	res := &Result{Run: s.Run(), Status: status, Counts: s.Counts(), Upstreams: ups, Tunnelled: passed}
+	res := &Result{Run: s.Run(), Status: status, Counts: s.Counts(), Upstreams: ups, Tunnelled: passed, Refused: p.refused.Load()}
 	if r == nil {
 		return res, nil
 	}
@@ -286,6 +291,15 @@ func (o *RunOptions) journal(ctx context.Context, r *ReplayOptions) (j *Journal,
 	}
 	if j, err = ReadJournal(ctx, o.Config.Store, r.Run, r.Until); err != nil {
 		return nil, err
+	}
+	if r.Until == 0 {
+		const op = "capture.Replay"
+		if j.Len() == 0 {
+			return nil, fault.New(ErrNothingRecorded, op, "run %s holds no call: nothing came through the recorder then, and there is nothing to compare with", r.Run)
+		}
+		if n, imported := j.Opened().Get("import").Get("replayable").AsInt(); imported && n == 0 {
+			return nil, fault.New(ErrNothingRecorded, op, "run %s was imported as evidence only: it can be shown, verified and compared, and answers nothing", r.Run)
+		}
 	}
 	if r.AnyCredential {
 		j.AnyCredential()

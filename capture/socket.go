@@ -162,7 +162,12 @@ func (h *handler) refuseUpgrade(w http.ResponseWriter, r *http.Request) {
 		h.broken(w, err)
 		return
 	}
-	problem(w, http.StatusUpgradeRequired, ErrNoUpgrade, "go on without "+r.Header.Get("Upgrade")+"; who asks again gets it")
+	h.p.refused.Add(1)
+	how := "go on without " + socketProtocol
+	if h.p.o.Sockets != SocketsRefuse {
+		how += "; who asks again gets it"
+	}
+	problem(w, http.StatusUpgradeRequired, ErrNoUpgrade, how)
 }
 
 // socket takes a request for a WebSocket.

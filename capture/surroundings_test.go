@@ -253,11 +253,38 @@ func TestHermeticReplayRefusesWhatWentPastTheRecorder(t *testing.T) {
 	}
 }
 
+// The vendor of an agent has its models and what its agents report to at one
+// host. What is no model is refused there, too, and counted as no step; a model
+// that is asked past the recorder is looked for in the record.
+func TestHermeticReplayRefusesWhatWentPastTheRecorderToTheProvider(t *testing.T) {
+	t.Parallel()
+	up := upstream(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") })
+	rig := newRig(t)
+	const ask = `curl -sS "$ANTHROPIC_BASE_URL/v1/messages" -d '{"model":"m"}'; `
+	o, out := rig.surrounded([]string{"ANTHROPIC_BASE_URL=" + up.URL}, "sh", "-c", ask)
+	res := rig.mustRecord(o)
+	out.Reset()
+	o.Command = []string{"sh", "-c", ask + `curl -s -o told -w " %{http_code}" https://api.anthropic.com/api/event_logging/batch -d '{}'; true`}
+	again := rig.mustReplay(o, capture.ReplayOptions{Run: res.Run, Hermetic: capture.IsolateAuto})
+	if again.Report.Verdict != replay.Same || again.Counts.Calls != 1 || out.String() != "{} 403" {
+		t.Errorf("Replay = %s with %d calls, which says %q; want the same with one call, and a refusal", again.Report.Verdict, again.Counts.Calls, out)
+	}
+	if got := again.Report.Detail.Get("refused").At(0).Get("host").Str(); got != "api.anthropic.com:443" {
+		t.Errorf("refused = %q in %s", got, again.Report.Detail)
+	}
+	o.Command = []string{"sh", "-c", ask + `curl -s https://api.anthropic.com/v1/messages -d '{"model":"m","more":1}' >told; true`}
+	again = rig.mustReplay(o, capture.ReplayOptions{Run: res.Run, Hermetic: capture.IsolateAuto})
+	if again.Report.Verdict != replay.Diverged || again.Counts.Missed != 1 {
+		t.Errorf("Replay with a model that is asked past the recorder = %s with %d missed, want a divergence", again.Report.Verdict, again.Counts.Missed)
+	}
+}
+
 // A program that cannot be started in a cell is reported like any other.
 func TestHermeticReplayOfWhatCannotBeStarted(t *testing.T) {
 	t.Parallel()
+	up := upstream(t, func(http.ResponseWriter, *http.Request) {})
 	rig := newRig(t)
-	o, _ := rig.surrounded(nil, "true")
+	o, _ := rig.surrounded([]string{"OPENAI_BASE_URL=" + up.URL}, "sh", "-c", `curl -sS "$OPENAI_BASE_URL/models"`)
 	res := rig.mustRecord(o)
 	bad := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(bad, []byte{0x7f, 'E', 'L', 'F'}, 0o700); err != nil {

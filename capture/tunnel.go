@@ -115,7 +115,7 @@ func (t *tunnel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusBadRequest, ErrForward, "a proxy is asked for a whole address")
 		return
 	}
-	if u := t.hosts.find(r.URL.Scheme, r.URL.Hostname(), portOf(r.URL)); u != nil {
+	if u := t.hosts.find(r.URL.Scheme, r.URL.Hostname(), portOf(r.URL)); u != nil && !t.past(u, r) {
 		t.handle(w, r, u)
 		return
 	}
@@ -312,11 +312,20 @@ func (t *tunnel) serveTaken(w http.ResponseWriter, r *http.Request) {
 		scheme = schemeTLS
 	}
 	u := t.hosts.find(scheme, c.host, c.port)
-	if u == nil {
+	if u == nil || t.past(u, r) {
 		t.refuse(w, net.JoinHostPort(c.host, c.port))
 		return
 	}
 	t.handle(w, r, u)
+}
+
+// past reports whether the recorded child asked for that past the recorder, as
+// agents do who tell their vendor what they were used for: it had no forward
+// proxy, and the host is one of a provider whose models alone it asked through
+// the recorder. A model is looked for in the record all the same, however it
+// is asked.
+func (t *tunnel) past(u *Upstream, r *http.Request) bool {
+	return t.hosts.only && u.Provider != "" && !IsModel(r.Method, r.URL.Path) && !asksForSocket(r)
 }
 
 // handover is a listener whose connections are put into it.

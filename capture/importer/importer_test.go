@@ -122,7 +122,7 @@ func TestOpenNamesTheFile(t *testing.T) {
 		got := o.Body.Without("refs").String()
 		want := `{"data":{"import":{"bytes":` + fmt.Sprint(len(b)) + `,"evidence":{"response.charset_converted":1},"exchanges":2,"file":"some/vcr.yaml","format":"vcr",` +
 			`"lacks":{"chunks":1,"timing":1},"replayable":1,"sha256":"` + canon.SHA256(b).String() + `"},` +
-			`"normalisers":["volatile-ids@1","realtime-ids@1","gemini-call-ids@1","mcp-meta@1","gemini-processes@1","gemini-skills@1","codex-times@1","result-order@1","claude-agents@1","goose-turns@1","opencode-tasks@1","date-cwd@1","own-run@1","multipart-boundary@1"],` +
+			`"normalisers":["volatile-ids@1","realtime-ids@1","gemini-call-ids@1","mcp-meta@1","gemini-processes@1","gemini-skills@1","gemini-listing@1","codex-times@1","result-order@1","claude-agents@1","goose-turns@1","opencode-tasks@1","date-cwd@1","own-run@1","multipart-boundary@1"],` +
 			`"upstreams":[{"name":"anthropic","url":"https://api.anthropic.com"}]},"engine":"capture","mode":"import","title":"some/vcr.yaml"}`
 		if got != want {
 			t.Errorf("open = %s\nwant   %s", got, want)

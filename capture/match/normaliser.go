@@ -79,6 +79,10 @@ func Normalisers() []Normaliser {
 			Doc: "the order in which Gemini CLI lists its skills, which is that in which it got to read their files",
 		},
 		{
+			Name: "gemini-listing", Version: 1, Kind: KindModel,
+			Doc: "the folder of the store in the tree of the working folder that Gemini CLI shows its model",
+		},
+		{
 			Name: "codex-times", Version: 1, Kind: KindModel,
 			Doc: "how long a command took, and the mark of its output, in what Codex tells its model of it: Wall time, Chunk ID",
 		},

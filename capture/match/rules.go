@@ -83,6 +83,9 @@ func NewRules(list []Normaliser, s Setting) (*Rules, error) {
 		case GeminiSkills:
 			one.order = inSkillOrder
 			one.hints = append(one.hints, r.hints.add([]string{"functionDeclarations", activateSkill}))
+		case GeminiListing:
+			one.order = withoutStore
+			one.hints = append(one.hints, r.hints.add([]string{"contents", "parts", "text"}))
 		}
 		r.byKind[n.Kind] = append(r.byKind[n.Kind], one)
 	}

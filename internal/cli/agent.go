@@ -335,6 +335,11 @@ func (a *app) recordFailed(err error) error {
 
 // empty says that a recording holds nothing, and what may be the reason.
 func (a *app) empty(res *capture.Result) error {
+	if res.Refused > 0 {
+		return fault.New(ErrEmpty, "cli.record", "the agent asked for a WebSocket, was refused, and asked for nothing else").With(
+			"to relay and record it: " + a.self + " record --websocket relay -- CMD…",
+		)
+	}
 	var vars []string
 	for i := range res.Upstreams {
 		for _, v := range res.Upstreams[i].Vars {

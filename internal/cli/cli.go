@@ -149,6 +149,14 @@ func (a *app) hint(cmd *cobra.Command, code fault.Code) string {
 		return "list the runs: " + a.self + " runs"
 	case "ledger.run_not_found":
 		return a.self + " runs lists the runs, " + a.self + " show RUN the entries of one"
+	case "cli.no_recordings":
+		return a.self + " export RUN -o NAME" + bundleExt + " puts a recording there"
+	case "capture.nothing_recorded":
+		return "record it again, with the agent pointed at the recorder; " + a.self + " doctor says how that is done for each"
+	case "capture.not_a_call":
+		return "the entries of calls are those that " + a.self + " show RUN prints"
+	case "capture.bad_upstream":
+		return "as in --upstream openai=http://127.0.0.1:11434/v1"
 	case "cli.no_store":
 		return "--store or REPRISE_STORE name another one; " + a.self + " record -- CMD… makes one"
 	case "ledger.leased":

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -168,14 +169,18 @@ func (a *app) explained(rec *capture.Recorded, e *capture.Explanation) {
 	}
 	q := &e.Request
 	a.printf("%s %s\n", a.out.name(clean(q.Name)), a.out.dim(clean("of the kind "+q.Kind+", "+number(int64(len(q.Body)))+" bytes, to "+or(q.Upstream, "a stdio server"))))
+	var idle []string
 	for i := range e.Rules {
 		r := &e.Rules[i]
 		if !r.Changed {
-			a.printf("  %s %s %s\n", a.out.dim("·"), r.ID(), a.out.dim("changes nothing"))
+			idle = append(idle, r.ID())
 			continue
 		}
 		a.printf("  %s %s %s\n", a.out.good("✓"), a.out.bold(r.ID()), a.out.dim(r.Doc))
 		a.differences(r.Where, "before", "after ")
+	}
+	if len(idle) > 0 {
+		a.printf("  %s %s\n", a.out.dim("·"), a.out.dim("without effect: "+strings.Join(idle, ", ")))
 	}
 	a.printf("key %s %s\n", e.Key, a.out.dim("of upstream, method, path and query, and the body in this form"))
 	a.printf("credential: %s\n", e.Credential)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -183,9 +184,16 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// dollars spells a cost, rounded up to a tenth of a cent where it is more
-// than that.
+// dollars spells a cost, rounded to a millionth of a dollar. What costs less
+// than that is not written as nothing.
 func dollars(p budget.Pico) string {
+	const micro, half = 1_000_000, 500_000
+	switch {
+	case p > 0 && p < half:
+		return "<$0.000001"
+	case p > 0 && p <= math.MaxInt64-half:
+		p = (p + half) / micro * micro
+	}
 	s := p.String()
 	whole, fraction, _ := strings.Cut(s, ".")
 	if len(fraction) < 2 {

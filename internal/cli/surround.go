@@ -168,7 +168,7 @@ func (s *opened) saved(ctx context.Context, r *insight.Run, until int64, o *capt
 	sums := &insight.Totals{}
 	for c, err := range insight.Calls(ctx, s, r.Run, prices) {
 		ran := o.ToolsLive && c.Kind == capture.KindExec
-		if err == nil && c.Outcome >= 0 && c.Outcome < until && !unused[c.N] && !ran {
+		if err == nil && c.Outcome >= 0 && c.Outcome < until && !unused[c.N] && !ran && !c.Evidence {
 			err = sums.Add(&c)
 		}
 		if err != nil {

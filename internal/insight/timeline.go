@@ -360,7 +360,7 @@ func (c *Call) Timed() bool { return c.Outcome >= 0 && (c.Took > 0 || !c.importe
 // Totals sums up a timeline.
 type Totals struct {
 	Calls    int64
-	Models   int64 // calls of models, which alone have tokens and a cost
+	Models   int64 // calls of models, and others whose answers say what a model used: the results of a batch
 	Failed   int64 // as [Call.Failed] says
 	Open     int64
 	Usage    budget.Usage
@@ -375,7 +375,7 @@ type Totals struct {
 // Add takes one more call.
 func (t *Totals) Add(c *Call) error {
 	t.Calls++
-	if c.Kind == kindModel {
+	if c.Kind == kindModel || c.Usage != nil || c.Cost != nil {
 		t.Models++
 	}
 	t.Tools += int64(len(c.Calls))

@@ -151,6 +151,27 @@ func TestCallsComeInTheOrderInWhichTheyWereMade(t *testing.T) {
 	}
 }
 
+// What calls used is said of so many of so many; the results of a batch are
+// fetched by a call that asks no model, and count on both sides.
+func TestACallThatSaysItsUsageIsOneOfTheModelCalls(t *testing.T) {
+	t.Parallel()
+	store := memory.New(nil)
+	r := record(t, store)
+	r.end(r.begin(r.Boundary, "POST /v1/chat/completions", "1"), answer(200, `{}`))
+	x, err := r.Begin(t.Context(), effect.Call{
+		Kind: "http", Name: "GET /v1/messages/batches/b/results", Class: effect.Read,
+		Data: canon.Object(canon.M("method", canon.String("GET"))),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.end(x, answer(200, said))
+	_, sums := calls(t, store, r.seal())
+	if sums.Counted != 1 || sums.Models != 2 {
+		t.Errorf("usage of %d of %d calls, want 1 of 2", sums.Counted, sums.Models)
+	}
+}
+
 func TestATotalOfNothingKnownIsAbsent(t *testing.T) {
 	t.Parallel()
 	store := memory.New(nil)

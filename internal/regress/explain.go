@@ -118,8 +118,11 @@ func (x *explainer) both(ctx context.Context, a, b *exchange) error {
 // recorded.
 func unanswered(a, b *exchange) *replay.Cause {
 	c := &replay.Cause{About: "the agent asks for it more often than was recorded", Origin: replay.FromAgent, Entry: -1}
-	if !a.cred.IsZero() && !b.cred.IsZero() && !a.cred.Equal(b.cred) {
+	switch {
+	case a.cred.Get("key").Str() == b.cred.Get("key").Str() && !a.cred.IsZero() && !b.cred.IsZero() && !a.cred.Equal(b.cred):
 		c.About, c.Origin = "the request is the recorded one, but it was recorded with another credential", replay.FromCaller
+	case a.evidence:
+		c.About, c.Origin = "the recording was imported from what does not hold the answer as it was sent, so it answers nothing", replay.FromServer
 	}
 	return c
 }

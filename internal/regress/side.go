@@ -31,6 +31,8 @@ type exchange struct {
 	cred    canon.Value // the fingerprint of its credential; may be absent
 	call    ledger.Ref
 	outcome ledger.Ref // N is -1 if there is none
+	// evidence says that the outcome was imported and answers nothing.
+	evidence bool
 }
 
 // tool returns the MCP tool that the exchange calls, or nothing.
@@ -68,7 +70,7 @@ func open(ctx context.Context, store drive.Store, run ledger.RunID) (*side, erro
 		case ledger.KindOutcome:
 			n, _ := o.Body.Get("refs").Get("call").AsInt()
 			if e := s.by[position{o.Run, n}]; e != nil {
-				e.outcome = ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}
+				e.outcome, e.evidence = ledger.Ref{Run: o.Run, N: o.N, ID: o.ID}, capture.IsEvidence(o.Body)
 				s.by[position{o.Run, o.N}] = e
 			}
 		default:
