@@ -386,6 +386,8 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/v1/messages/count_tokens", "anthropic", false},
 		{"POST", "/v1/messages/batches", "anthropic", true},
 		{"POST", "/v1/files", "openai", true},
+		{"POST", "/openai/files", "openai", true},
+		{"POST", "/openai/batches", "openai", true},
 		{"POST", "/v1/batches", "openai", true},
 		{"POST", "/v1beta/models/m:generateContent", "gemini", false},
 		{"POST", "/model/m/converse-stream", "bedrock", false},

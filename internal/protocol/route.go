@@ -69,6 +69,8 @@ var routes = []struct {
 	{"/audio/translations", Route{Protocol: OpenAI}},
 	{"/v1/files", Route{Protocol: OpenAI, Changes: true}},
 	{"/v1/batches", Route{Protocol: OpenAI, Changes: true}},
+	{"/openai/files", Route{Protocol: OpenAI, Changes: true}}, // Azure
+	{"/openai/batches", Route{Protocol: OpenAI, Changes: true}},
 }
 
 // Find returns the route of a request; ok is false if it asks no model.
