@@ -22,6 +22,8 @@ func roleOf(name string) func(context.Context, []string) error {
 		return upstreamRole
 	case "_bare":
 		return bareRole
+	case "_durable":
+		return durableRole
 	case "_record":
 		return recordRole
 	case "_replay":

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -95,6 +97,35 @@ func bareRole(_ context.Context, args []string) error {
 	}
 	return serve(h, nothing)
 }
+
+// durableRole forwards, and makes one page durable before each answer: what any
+// recorder over this proxy costs at least. Its argument beside the upstream is
+// the folder for the page.
+func durableRole(_ context.Context, args []string) error {
+	u, err := url.Parse("http://" + args[0])
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(args[1], "durable"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	page := make([]byte, pageBytes)
+	return serve(&httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(u) },
+		Transport: keepAlive(),
+		ModifyResponse: func(*http.Response) error {
+			if _, err := f.Write(page); err != nil {
+				return err
+			}
+			return f.Sync()
+		},
+	}, nothing)
+}
+
+// pageBytes is what the durable proxy writes for each answer.
+const pageBytes = 4096
 
 // vcrRole puts go-vcr behind the bare proxy: args are record or replay, the
 // cassette and the upstream.
