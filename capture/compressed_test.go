@@ -26,7 +26,7 @@ func compressed(t *testing.T, coding string, texts ...string) (list [][]byte, pl
 	for _, s := range texts {
 		events = append(events, redacttest.Dialects()[0].Event(0, s))
 	}
-	list, err := capture.CodedParts(coding, events...)
+	list, err := redacttest.CodedParts(coding, events...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestKilledRecorderLeavesCompressedBytes(t *testing.T) {
 						continue
 					}
 					b := rig.content(live.s.Run(), &e, capture.ResponseName)
-					if got := capture.BeginningOf(coding, b); got != want || !bytes.HasPrefix(came, b) {
+					if got := redacttest.BeginningOf(coding, b); got != want || !bytes.HasPrefix(came, b) {
 						t.Errorf("%d of %d bytes are left, which say %q, want %q", len(b), len(came), got, want)
 					}
 					return
@@ -124,7 +124,7 @@ func TestSecretsLateInCompressedStreams(t *testing.T) {
 			rig.opts.Redactor = redactor(redact.Secret{Name: "ENV", Value: redacttest.Spelled})
 			live := rig.record(up.URL)
 			first := send(t, "POST", live.url+"/v1/chat/completions", `{}`)
-			if got := capture.BeginningOf(coding, first.body); got != plain {
+			if got := redacttest.BeginningOf(coding, first.body); got != plain {
 				t.Errorf("the client got %q", got)
 			}
 			run := live.seal()

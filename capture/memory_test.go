@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reprise-dev/reprise/capture"
 	"github.com/reprise-dev/reprise/capture/redact"
 	"github.com/reprise-dev/reprise/capture/redact/redacttest"
 	"github.com/reprise-dev/reprise/store/sqlite"
@@ -116,7 +115,7 @@ func TestMemoryIsFlatOverCompressedStreams(t *testing.T) { //nolint:paralleltest
 	for _, coding := range []string{"gzip", "zstd", "br"} {
 		for name, says := range map[string][]string{"clear": texts, "with a secret": secretly} {
 			t.Run(coding+", "+name, func(t *testing.T) {
-				list, err := capture.CodedParts(coding, says...)
+				list, err := redacttest.CodedParts(coding, says...)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -13,7 +13,7 @@ import (
 func TestStoreInTheTreeOfGeminiIsLeftOut(t *testing.T) {
 	t.Parallel()
 	request := func(tree string) string {
-		return `{"contents":[{"role":"user","parts":[{"text":` + strconv.Quote("<session_context>\n- **Directory Structure:**\n\n/work/\n"+tree+"\n\n</session_context>") + `}]},{"role":"user","parts":[{"text":"hi"}]}]}`
+		return `{"contents":[{"role":"user","parts":[{"text":` + strconv.Quote("<session_context>\n- **Directory Structure:**\n\n/home/user/agent/\n"+tree+"\n\n</session_context>") + `}]},{"role":"user","parts":[{"text":"hi"}]}]}`
 	}
 	const inStore = "│   ├───reprise.db\n│   └───spool/\n│       └───one/\n"
 	for _, c := range []struct {

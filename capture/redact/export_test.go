@@ -1,13 +1,10 @@
 package redact
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/reprise-dev/reprise/internal/codings"
 )
 
 // HeaderOf returns what is stored of one header.
@@ -83,33 +80,4 @@ func Replaced(b []byte, texts ...string) string {
 	}
 	out, _ := NewFinder(list).Replace(b)
 	return string(out)
-}
-
-// CodedParts codes texts one behind the other, so that each part of the body
-// can be read when it has come; the last part is the end.
-func CodedParts(coding string, texts ...string) ([][]byte, error) {
-	var out bytes.Buffer
-	w, err := codings.NewWriter(coding, &out)
-	if err != nil {
-		return nil, err
-	}
-	var list [][]byte
-	for _, s := range texts {
-		if _, err := w.Write([]byte(s)); err != nil {
-			return nil, err
-		}
-		if err := w.Flush(); err != nil {
-			return nil, err
-		}
-		list = append(list, bytes.Clone(out.Bytes()))
-		out.Reset()
-	}
-	err = w.Close()
-	return append(list, bytes.Clone(out.Bytes())), err
-}
-
-// BeginningOf decodes what can be read of a body that is not whole.
-func BeginningOf(coding string, b []byte) string {
-	plain, _ := codings.Decode(coding, b, 1<<30)
-	return string(plain)
 }

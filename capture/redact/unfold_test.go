@@ -27,12 +27,12 @@ func TestWhatIsClearTellsNoSecret(t *testing.T) {
 		if has {
 			texts = append(texts, redacttest.Spelled[:7], redacttest.Spelled[7:], " and more. ")
 		}
-		list, err := redact.CodedParts(coding, texts...)
+		list, err := redacttest.CodedParts(coding, texts...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if coding == "gzip" && rapid.Bool().Draw(t, "members") { // which bodies of gzip may have
-			more, err := redact.CodedParts(coding, texts...)
+			more, err := redacttest.CodedParts(coding, texts...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func TestWhatIsClearTellsNoSecret(t *testing.T) {
 				break
 			}
 			clear = max(clear, n)
-			if says := redact.BeginningOf(coding, all[:clear]); clear > came || !strings.HasPrefix(plain, says) && !strings.HasPrefix(says, plain) || has && len(says) > len(plain) {
+			if says := redacttest.BeginningOf(coding, all[:clear]); clear > came || !strings.HasPrefix(plain, says) && !strings.HasPrefix(says, plain) || has && len(says) > len(plain) {
 				t.Fatalf("%d of %d bytes are clear, which say %d bytes, of which %d are", clear, came, len(says), len(plain))
 			}
 		}
